@@ -1,0 +1,80 @@
+/* Borrowed text: a pointer and a length, not NUL-terminated. */
+#ifndef QN_BASE_STR_H
+#define QN_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "server/base/memory.h"
+
+/* ptr == NULL means "no value at all"; ptr != NULL with len == 0 is the empty text. */
+struct qn_str {
+    const char *ptr;
+    size_t len;
+};
+
+#define QN_STR(literal) ((struct qn_str){("" literal), sizeof(literal) - 1})
+#define QN_STR_NONE ((struct qn_str){NULL, 0})
+/* For printf("%.*s"). */
+#define QN_STR_ARG(s) ((int)(s).len), ((s).ptr != NULL ? (s).ptr : "")
+
+static inline struct qn_str qn_str(const char *ptr, size_t len)
+{
+    return (struct qn_str){ptr, len};
+}
+
+/* NULL gives QN_STR_NONE. */
+struct qn_str qn_str_from_cstr(const char *text);
+
+static inline bool qn_str_is_none(struct qn_str s)
+{
+    return s.ptr == NULL;
+}
+
+static inline bool qn_str_equal(struct qn_str a, struct qn_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* ASCII letters without regard to case. */
+bool qn_str_equal_nocase(struct qn_str a, struct qn_str b);
+/* By bytes, like memcmp; a prefix sorts first. */
+int qn_str_compare(struct qn_str a, struct qn_str b);
+bool qn_str_starts_with(struct qn_str s, struct qn_str prefix);
+bool qn_str_starts_with_nocase(struct qn_str s, struct qn_str prefix);
+bool qn_str_ends_with(struct qn_str s, struct qn_str suffix);
+
+/* Index of the first byte, or s.len if it is not there. */
+size_t qn_str_find_char(struct qn_str s, char byte);
+/* Index of the first occurrence of part, or s.len. */
+size_t qn_str_find(struct qn_str s, struct qn_str part);
+
+/* Everything from `from` on, and the first `len` bytes; both are clamped to the text. */
+struct qn_str qn_str_from(struct qn_str s, size_t from);
+struct qn_str qn_str_first(struct qn_str s, size_t len);
+/* Without blanks and tabs at both ends. */
+struct qn_str qn_str_trim(struct qn_str s);
+
+/* Cuts at the first `byte`: returns what stands before it and leaves in *rest what stands behind it (none if
+ * the byte does not occur: then all of it is returned). */
+struct qn_str qn_str_cut(struct qn_str s, char byte, struct qn_str *ret_rest);
+
+/* The whole text as a decimal integer (optional '-', no blanks, no '+', no leading-zero rule) within
+ * [min, max], or false. */
+QN_MUST_CHECK bool qn_str_to_int64(struct qn_str s, int64_t min, int64_t max, int64_t *ret_value);
+
+/* Well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
+bool qn_str_is_utf8(struct qn_str s);
+
+/* Decodes the code point at byte *at and moves *at behind it. The text must be valid UTF-8. */
+uint32_t qn_str_next_code_point(struct qn_str s, size_t *at);
+
+/* Appends up to 4 bytes of UTF-8 to out, returns how many. */
+size_t qn_str_encode_code_point(uint32_t code_point, char out[4]);
+
+/* FNV-like or better 64-bit hash of the bytes; the same on every run. */
+uint64_t qn_str_hash(struct qn_str s);
+
+#endif
