@@ -1,0 +1,18 @@
+/* Data files that travel inside the program. The build makes the tables from the files. */
+#ifndef QN_CHECK_EMBEDDED_H
+#define QN_CHECK_EMBEDDED_H
+
+#include <stddef.h>
+
+/* One file: its name without the extension, and its bytes (not NUL-terminated). */
+struct qn_embedded {
+    const char *name;
+    const char *data;
+    size_t size;
+};
+
+/* Every scenarios/NAME.json, by name in byte order. */
+extern const struct qn_embedded qn_embedded_scenarios[];
+extern const size_t qn_embedded_scenario_count;
+
+#endif
