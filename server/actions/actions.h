@@ -1,0 +1,42 @@
+/* The table of SQS actions and what all of them share. One row in actions.def and one file each. */
+#ifndef QN_ACTIONS_ACTIONS_H
+#define QN_ACTIONS_ACTIONS_H
+
+#include "server/engine/engine.h"
+#include "server/model/request.h"
+
+enum qn_action_id {
+#define QN_ACTION(symbol, wire_name, input, output, flags) QN_ACTION_##symbol,
+#include "server/actions/actions.def"
+#undef QN_ACTION
+    QN_ACTION_COUNT
+};
+
+enum {
+    QN_ACTION_ACCOUNT_SCOPE = 1, /* not accepted on a queue's path in the query protocol */
+    QN_ACTION_CHANGES = 2,       /* needs room in the journal */
+    QN_ACTION_SENDS = 4,         /* refused at the memory ceiling */
+    QN_ACTION_LOOKS = 8          /* has a look function: touches messages */
+};
+
+struct qn_facts;
+
+struct qn_action {
+    enum qn_action_id id;
+    const char *name; /* "SendMessage" */
+    const struct qn_shape *input;
+    const struct qn_shape *output;
+    unsigned flags;
+    /* Pure validation of what does not depend on the queue. */
+    bool (*check)(const struct qn_tx *tx, const void *input, struct qn_error *err);
+    bool (*execute)(struct qn_tx *tx, const void *input, void *ret_output, struct qn_error *err);
+    /* Lists the messages that execute would touch; changes nothing. NULL without QN_ACTION_LOOKS. */
+    void (*look)(struct qn_tx *tx, const void *input, struct qn_facts *ret_facts);
+};
+
+/* By wire name (case matters), or NULL. */
+const struct qn_action *qn_action_find(struct qn_str name);
+/* The i-th row, 0 <= i < QN_ACTION_COUNT. */
+const struct qn_action *qn_action_at(size_t i);
+
+#endif
