@@ -32,7 +32,7 @@ uint32_t qn_digest_crc32c(uint32_t crc, const void *bytes, size_t len);
  * AES-128: opaque, and a forged one is refused (8 bytes of zeros must come out). The key is 16 bytes. */
 enum { QN_SEAL_PLAIN = 24, QN_SEAL_SEALED = 32 };
 struct qn_seal {
-    uint64_t opaque[64];
+    uint64_t opaque[72];
 };
 void qn_seal_init(struct qn_seal *seal, const uint8_t key[16]);
 void qn_seal_close(const struct qn_seal *seal, const uint8_t plain[QN_SEAL_PLAIN],

@@ -14,6 +14,8 @@ void qn_failpoint_clear(void);
 /* Does what is armed under this name; true in mode error: the caller then fails as the disk would. Thread-safe. */
 bool qn_failpoint_hit(const char *name);
 
-#define qn_failpoint(name) (__builtin_expect(qn_failpoint_any_armed, 0) && qn_failpoint_hit(name))
+#define qn_failpoint(name)                                                                         \
+    (__builtin_expect(__atomic_load_n(&qn_failpoint_any_armed, __ATOMIC_RELAXED), 0) &&               \
+     qn_failpoint_hit(name))
 
 #endif
