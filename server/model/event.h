@@ -2,6 +2,7 @@
 #ifndef QN_MODEL_EVENT_H
 #define QN_MODEL_EVENT_H
 
+#include "server/base/arena.h"
 #include "server/base/buf.h"
 
 enum qn_event_kind {
@@ -47,6 +48,7 @@ struct qn_event {
     int64_t bytes;            /* api.out: of the body */
     struct qn_str message_id; /* "mid" */
     struct qn_str key;        /* "k": business key, when the body has one */
+    struct qn_str payload_id; /* the body's payload.id: fault rules accept it for the key; not rendered */
     struct qn_str handle;     /* "h" */
     int64_t receive_count;    /* "n": lease number */
     int64_t deadline_ms;
@@ -65,6 +67,22 @@ struct qn_event {
 void qn_event_init(struct qn_event *event, enum qn_event_kind kind);
 /* "api.in" ... */
 const char *qn_event_kind_name(enum qn_event_kind kind);
+/* lease.* and msg.*: what a store that came back without the journal entry forgets. */
+bool qn_event_is_state(enum qn_event_kind kind);
+
+/* The fields beside kind, virtual_ms and lsn, in the order in which they are encoded and rendered. */
+struct qn_event_field {
+    const char *name; /* in JSON; NULL: not rendered */
+    bool is_text;     /* struct qn_str, else int64_t */
+    size_t offset;
+};
+enum { QN_EVENT_FIELD_COUNT = 28 };
+extern const struct qn_event_field qn_event_fields[QN_EVENT_FIELD_COUNT];
+
+/* The keys by which a message is known outside of SQS: the string members idempotencyKey and payload.id of a JSON body.
+ * Absent ones are none, and both are when the body is not a JSON object. Texts lie in the body or in the arena. */
+void qn_event_body_keys(struct qn_str body, struct qn_arena *arena, struct qn_str *ret_key,
+                        struct qn_str *ret_payload_id);
 
 /* The events of one request, gathered by the engine and the loop before the journal knows the LSN. `wanted` says whether anybody
  * reads: the engine fills nothing otherwise. Events are encoded (qn_event_encode), one behind the other. */
@@ -74,7 +92,11 @@ struct qn_event_list {
 };
 
 void qn_event_encode(struct qn_buf *buf, const struct qn_event *event);
+/* Reads one event; its texts are views into the reader's bytes. */
 QN_MUST_CHECK bool qn_event_decode(struct qn_reader *reader, struct qn_event *ret_event);
+/* Sets what is known only when the event is appended, in the encoded form that begins at `encoded`. */
+void qn_event_stamp(char *encoded, int64_t virtual_ms, uint64_t lsn);
+/* Adds it, unless nobody reads. At the ceiling of `encoded` the whole event is left out and its `overflow` is set. */
 void qn_event_list_add(struct qn_event_list *list, const struct qn_event *event);
 
 #endif
