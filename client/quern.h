@@ -1,0 +1,135 @@
+/* quern: a client for Amazon SQS and for the Quern server. Speaks AWS JSON 1.0 over libcurl, signs
+ * with Signature Version 4 and repeats what may be repeated.
+ *
+ * A client belongs to one thread at a time. Every function that can fail returns false and fills
+ * err; what a function gives out belongs to the caller: texts go back through quern_text_free, JSON
+ * through json_decref. */
+#ifndef QUERN_H
+#define QUERN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct quern_client;
+
+enum { QUERN_CODE_MAX = 128, QUERN_MESSAGE_MAX = 1536 };
+
+struct quern_error {
+    char code[QUERN_CODE_MAX]; /* "QueueDoesNotExist"; "ConnectionError", "Timeout" when nobody
+                                  answered; "UnreadableAnswer" */
+    char message[QUERN_MESSAGE_MAX]; /* for people */
+    int http_status;                 /* 0 when nobody answered */
+    int attempts;                    /* how many were made */
+};
+
+/* Zeroed, it takes everything from the environment as the AWS SDKs do. Texts are copied. */
+struct quern_options {
+    const char
+        *endpoint; /* NULL: AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL, else AWS's own for the region */
+    const char *region;     /* NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
+    const char *access_key; /* NULL: AWS_ACCESS_KEY_ID; requests go unsigned when there is none */
+    const char *secret_key; /* NULL: AWS_SECRET_ACCESS_KEY */
+    const char *session_token;  /* NULL: AWS_SESSION_TOKEN */
+    int64_t connect_timeout_ms; /* 0: 3,100 */
+    int64_t timeout_ms;         /* of one attempt; 0: 30,000. A long poll gets its wait on top. */
+    int max_attempts;           /* 0: 3 */
+    int64_t retry_base_ms; /* 0: 1,000; the longest pause after attempt n is base * 2^(n-1), at most
+                              20 s */
+    uint64_t seed;         /* of the jitter; 0: a fresh one */
+};
+
+bool quern_client_new(const struct quern_options *options, struct quern_client **ret_client,
+                      struct quern_error *err);
+/* Accepts NULL. */
+void quern_client_free(struct quern_client *client);
+/* What the client talks to, without a slash at the end. Lives as long as the client. */
+const char *quern_client_endpoint(const struct quern_client *client);
+
+/* Any action: its name, its input as the API model has it (borrowed; NULL for none), its output.
+ * ret_output may be NULL. */
+bool quern_client_call(struct quern_client *client, const char *action, const json_t *input,
+                       json_t **ret_output, struct quern_error *err);
+
+/* Queues. attributes is an object of texts, or NULL. */
+bool quern_create_queue(struct quern_client *client, const char *name, const json_t *attributes,
+                        char **ret_url, struct quern_error *err);
+bool quern_get_queue_url(struct quern_client *client, const char *name, char **ret_url,
+                         struct quern_error *err);
+/* All pages in one array of URLs. prefix may be NULL. */
+bool quern_list_queues(struct quern_client *client, const char *prefix, json_t **ret_urls,
+                       struct quern_error *err);
+/* All attributes, as an object of texts. */
+bool quern_get_queue_attributes(struct quern_client *client, const char *queue_url,
+                                json_t **ret_attributes, struct quern_error *err);
+bool quern_set_queue_attributes(struct quern_client *client, const char *queue_url,
+                                const json_t *attributes, struct quern_error *err);
+bool quern_purge_queue(struct quern_client *client, const char *queue_url, struct quern_error *err);
+bool quern_delete_queue(struct quern_client *client, const char *queue_url,
+                        struct quern_error *err);
+
+/* Sends. Texts are UTF-8 and end in NUL, except the body. */
+struct quern_message {
+    const char *body;
+    size_t body_len;
+    const char *group_id;         /* NULL: none */
+    const char *deduplication_id; /* NULL: none */
+    int64_t delay_s;              /* below 0: the queue's own */
+    const json_t *attributes;     /* MessageAttributes, or NULL; borrowed */
+};
+
+bool quern_send_message(struct quern_client *client, const char *queue_url,
+                        const struct quern_message *message, char **ret_message_id,
+                        struct quern_error *err);
+/* At most 10. ret_message_ids (room for count) gets the id of each, or NULL where the entry failed;
+ * free each. False only when the call as a whole failed, or when an entry did: then err tells of
+ * the first. */
+bool quern_send_message_batch(struct quern_client *client, const char *queue_url,
+                              const struct quern_message *messages, size_t count,
+                              char **ret_message_ids, struct quern_error *err);
+
+struct quern_receive_options {
+    int64_t max_messages; /* 1 to 10; 0: 10 */
+    int64_t wait_s;       /* below 0: the queue's own */
+    int64_t visibility_s; /* below 0: the queue's own */
+};
+
+/* An array of messages as the API model has them, with all attributes. options may be NULL. */
+bool quern_receive_message(struct quern_client *client, const char *queue_url,
+                           const struct quern_receive_options *options, json_t **ret_messages,
+                           struct quern_error *err);
+bool quern_delete_message(struct quern_client *client, const char *queue_url,
+                          const char *receipt_handle, struct quern_error *err);
+/* At most 10. False when the call or any entry failed: then err tells of the first. */
+bool quern_delete_message_batch(struct quern_client *client, const char *queue_url,
+                                const char *const *receipt_handles, size_t count,
+                                struct quern_error *err);
+bool quern_change_visibility(struct quern_client *client, const char *queue_url,
+                             const char *receipt_handle, int64_t visibility_s,
+                             struct quern_error *err);
+
+/* Plain JSON over HTTP to the same endpoint, unsigned, in one attempt: the control API of a Quern
+ * server. path begins with '/'. */
+bool quern_http_get(struct quern_client *client, const char *path, json_t **ret_answer,
+                    struct quern_error *err);
+bool quern_http_post(struct quern_client *client, const char *path, const json_t *body,
+                     json_t **ret_answer, struct quern_error *err);
+bool quern_http_delete(struct quern_client *client, const char *path, json_t **ret_answer,
+                       struct quern_error *err);
+/* The answer as it is, for JSON lines. NUL-terminated; ret_len may be NULL. */
+bool quern_http_get_text(struct quern_client *client, const char *path, char **ret_text,
+                         size_t *ret_len, struct quern_error *err);
+
+/* Accepts NULL. */
+void quern_text_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,65 @@
+/* Which failures the client repeats, and how long it pauses. */
+#include <criterion/criterion.h>
+
+#include "client/internal.h"
+
+static bool repeats(const char *code, int status)
+{
+    struct quern_error err;
+
+    (void)quern_fail(&err, code, status, "text");
+    return quern_retry_is_useful(&err);
+}
+
+Test(retry, server_errors_and_lost_connections_are_repeated)
+{
+    cr_expect(repeats("InternalFailure", 500));
+    cr_expect(repeats("AnythingAtAll", 503));
+    cr_expect(repeats("ConnectionError", 0));
+    cr_expect(repeats("Timeout", 0));
+}
+
+Test(retry, throttling_is_repeated_whatever_its_status)
+{
+    cr_expect(repeats("RequestThrottled", 403));
+    cr_expect(repeats("ThrottlingException", 400));
+}
+
+Test(retry, a_mistake_of_the_caller_is_not_repeated)
+{
+    cr_expect_not(repeats("QueueDoesNotExist", 400));
+    cr_expect_not(repeats("ReceiptHandleIsInvalid", 404));
+    cr_expect_not(repeats("UnreadableAnswer", 200));
+}
+
+Test(retry, pause_doubles_with_each_attempt_and_ends_at_20_seconds)
+{
+    struct qn_random random;
+    int64_t longest[8] = {0};
+
+    qn_random_init(&random, 1, 2, 3);
+    for (int attempt = 1; attempt < 8; attempt++) {
+        for (int i = 0; i < 2000; i++) {
+            int64_t pause = quern_retry_delay_ms(&random, 1000, attempt);
+            cr_assert_geq(pause, 0);
+            longest[attempt] = pause > longest[attempt] ? pause : longest[attempt];
+        }
+    }
+    cr_expect(longest[1] > 900 && longest[1] <= 1000);
+    cr_expect(longest[2] > 1800 && longest[2] <= 2000);
+    cr_expect(longest[3] > 3600 && longest[3] <= 4000);
+    cr_expect(longest[6] > 18000 && longest[6] <= 20000);
+    cr_expect(longest[7] > 18000 && longest[7] <= 20000);
+}
+
+Test(retry, same_seed_gives_the_same_pauses)
+{
+    struct qn_random a;
+    struct qn_random b;
+
+    qn_random_init(&a, 7, 0, 0);
+    qn_random_init(&b, 7, 0, 0);
+    for (int i = 1; i < 20; i++) {
+        cr_expect_eq(quern_retry_delay_ms(&a, 50, i), quern_retry_delay_ms(&b, 50, i));
+    }
+}
