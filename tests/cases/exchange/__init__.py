@@ -1,0 +1,1 @@
+"""What the wire tests share: a real server process, both protocols, and the language of the case files."""
