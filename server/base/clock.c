@@ -53,22 +53,22 @@ int64_t qn_clock_monotonic_us(void)
     return read_us(CLOCK_MONOTONIC);
 }
 
-/* Makes the present the new base; under the lock. The fraction is kept, so that many readings lose
- * nothing. */
+static int64_t passed_us(const struct virtual_clock *virtual, int64_t real_us)
+{
+    return (int64_t)((double)(real_us - virtual->set_at_us) * virtual->rate) +
+           virtual->base_fraction_us;
+}
+
+/* Makes the present the new base; under the lock. The fraction is kept, so that many changes of the
+ * rate lose nothing. */
 static void settle(struct virtual_clock *virtual)
 {
-    int64_t now_us;
-    int64_t passed_us;
+    int64_t real_us = read_us(CLOCK_MONOTONIC);
+    int64_t us = passed_us(virtual, real_us);
 
-    if (virtual->rate == 0) {
-        return;
-    }
-    now_us = read_us(CLOCK_MONOTONIC);
-    passed_us = (int64_t)((double)(now_us - virtual->set_at_us) * virtual->rate);
-    passed_us += virtual->base_fraction_us;
-    virtual->base_ms = add_saturated(virtual->base_ms, passed_us / 1000);
-    virtual->base_fraction_us = passed_us % 1000;
-    virtual->set_at_us = now_us;
+    virtual->base_ms = add_saturated(virtual->base_ms, us / 1000);
+    virtual->base_fraction_us = us % 1000;
+    virtual->set_at_us = real_us;
 }
 
 static int64_t virtual_now_ms(void *state)
@@ -79,8 +79,7 @@ static int64_t virtual_now_ms(void *state)
     pthread_mutex_lock(&virtual->lock);
     now_ms = virtual->base_ms;
     if (virtual->rate != 0) {
-        double passed_us = (double)(read_us(CLOCK_MONOTONIC) - virtual->set_at_us) * virtual->rate;
-        now_ms = add_saturated(now_ms, ((int64_t)passed_us + virtual->base_fraction_us) / 1000);
+        now_ms = add_saturated(now_ms, passed_us(virtual, read_us(CLOCK_MONOTONIC)) / 1000);
     }
     pthread_mutex_unlock(&virtual->lock);
     return now_ms;
@@ -127,7 +126,6 @@ void qn_clock_set_rate(struct qn_clock *clock, double rate)
     assert(qn_clock_is_virtual(clock) && rate >= 0 && rate <= 1000);
     pthread_mutex_lock(&virtual->lock);
     settle(virtual);
-    virtual->set_at_us = read_us(CLOCK_MONOTONIC);
     virtual->rate = rate;
     pthread_mutex_unlock(&virtual->lock);
 }
