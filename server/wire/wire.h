@@ -2,6 +2,7 @@
 #ifndef QN_WIRE_WIRE_H
 #define QN_WIRE_WIRE_H
 
+#include "server/base/buf.h"
 #include "server/model/request.h"
 
 /* What an SQS path means. */
