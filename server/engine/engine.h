@@ -1,7 +1,9 @@
-/* The state machine of SQS, in memory: what actions, loop and control API may ask. No I/O, no clock, no threads; inputs are a
- * typed call, tx->now_ms and tx->random, outputs are typed answers, journal rows (tx->entry) and events (tx->events).
+/* The state machine of SQS, in memory: what actions, loop and control API may ask. No I/O, no
+ * clock, no threads; inputs are a typed call, tx->now_ms and tx->random, outputs are typed answers,
+ * journal rows (tx->entry) and events (tx->events).
  *
- * Every call that changes something either cannot fail or says so; one that fails has changed nothing. */
+ * Every call that changes something either cannot fail or says so; one that fails has changed
+ * nothing. */
 #ifndef QN_ENGINE_ENGINE_H
 #define QN_ENGINE_ENGINE_H
 
@@ -26,18 +28,18 @@ struct qn_content_source {
 /* How the server was started; fixed while it runs. Texts outlive the engine. */
 struct qn_engine_options {
     struct qn_limits limits;
-    bool aws_waits;     /* 60 s refusals after a purge and after deleting a name */
-    bool stale_delete;  /* deleting with an older handle deletes (standard queues) */
-    bool one_region;    /* all regions share one set of queues */
-    bool auto_create;   /* a queue that is addressed comes into being */
+    bool aws_waits;    /* 60 s refusals after a purge and after deleting a name */
+    bool stale_delete; /* deleting with an older handle deletes (standard queues) */
+    bool one_region;   /* all regions share one set of queues */
+    bool auto_create;  /* a queue that is addressed comes into being */
     struct qn_str account;
     struct qn_str region;
-    size_t memory_max;  /* bytes of stored messages; sends beyond are refused */
+    size_t memory_max;     /* bytes of stored messages; sends beyond are refused */
     size_t content_budget; /* bytes of contents kept in memory when there is a source */
     uint8_t handle_key[16];
     uint32_t boot;
     struct qn_content_source source; /* read NULL: everything stays in memory */
-    bool keeps_deleted; /* for faults that bring a deleted message back */
+    bool keeps_deleted;              /* for faults that bring a deleted message back */
 };
 
 /* Where a request must wait: filled by ReceiveMessage, acted on by the loop. */
@@ -53,11 +55,11 @@ struct qn_tx {
     struct qn_random *random;
     struct qn_arena *arena;
     const struct qn_caller *caller;
-    struct qn_buf *entry;         /* journal rows; NULL without a journal */
-    struct qn_event_list *events; /* never NULL */
+    struct qn_buf *entry;             /* journal rows; NULL without a journal */
+    struct qn_event_list *events;     /* never NULL */
     const struct qn_verdict *verdict; /* of PRE_COMMIT, when it names entries; else NULL */
-    bool wait_is_over;            /* a parked receive whose time has come: answer now */
-    bool dry;                     /* only validate: the loop asks before PRE_COMMIT */
+    bool wait_is_over;                /* a parked receive whose time has come: answer now */
+    bool dry;                         /* only validate: the loop asks before PRE_COMMIT */
     struct qn_park park;
 };
 
@@ -71,12 +73,14 @@ void qn_engine_keep_deleted(struct qn_engine *engine, bool keeps);
 /* NULL: no such queue. With one_region the region is ignored. */
 struct qn_queue *qn_engine_find_queue(struct qn_engine *engine, struct qn_str account,
                                       struct qn_str region, struct qn_str name);
-/* By "arn:aws:sqs:region:account:name"; false only when it is no such text (then *ret_queue is untouched). */
+/* By "arn:aws:sqs:region:account:name"; false only when it is no such text (then *ret_queue is
+ * untouched). */
 QN_MUST_CHECK bool qn_engine_find_arn(struct qn_engine *engine, struct qn_str arn,
                                       struct qn_queue **ret_queue);
 /* The name must be free. Takes over the settings' texts. */
-struct qn_queue *qn_engine_create_queue(struct qn_tx *tx, struct qn_str account, struct qn_str region,
-                                        struct qn_str name, struct qn_queue_settings *settings_take);
+struct qn_queue *qn_engine_create_queue(struct qn_tx *tx, struct qn_str account,
+                                        struct qn_str region, struct qn_str name,
+                                        struct qn_queue_settings *settings_take);
 void qn_engine_delete_queue(struct qn_tx *tx, struct qn_queue *queue);
 void qn_engine_purge_queue(struct qn_tx *tx, struct qn_queue *queue);
 /* Replaces the settings (taken over), after what is due under the old ones has been settled. */
@@ -93,8 +97,8 @@ struct qn_str qn_queue_region(const struct qn_queue *queue);
 struct qn_str qn_queue_arn(const struct qn_queue *queue);
 bool qn_queue_is_fifo(const struct qn_queue *queue);
 
-/* The queues of one account and region in byte order of their names: the first whose name is greater than `after` (none:
- * from the start), or NULL. */
+/* The queues of one account and region in byte order of their names: the first whose name is
+ * greater than `after` (none: from the start), or NULL. */
 struct qn_queue *qn_engine_next_queue(struct qn_engine *engine, struct qn_str account,
                                       struct qn_str region, struct qn_str after);
 /* Over all accounts and regions, for the control API: i from 0 until NULL. */
@@ -113,19 +117,21 @@ struct qn_queue_counts qn_queue_counts_of(const struct qn_queue *queue);
 
 struct qn_send {
     const struct qn_content *content;
-    int64_t delay_s;                       /* effective, standard queues; FIFO goes by the queue */
-    struct qn_str deduplication_key;       /* FIFO: id, with the group in front when the scope says so; none: no deduplication */
+    int64_t delay_s;                 /* effective, standard queues; FIFO goes by the queue */
+    struct qn_str deduplication_key; /* FIFO: id, with the group in front when the scope says so;
+                                        none: no deduplication */
 };
 
 struct qn_sent {
     uint8_t message_id[16];
-    uint64_t sequence;  /* 0 on standard queues */
+    uint64_t sequence; /* 0 on standard queues */
     bool is_duplicate;
 };
 
 /* Whether `bytes` more fit under the memory ceiling. */
 bool qn_engine_has_memory(const struct qn_engine *engine, size_t bytes);
-/* Stores the message, or answers with the original's ids when it is a duplicate within the window. */
+/* Stores the message, or answers with the original's ids when it is a duplicate within the window.
+ */
 void qn_engine_send(struct qn_tx *tx, struct qn_queue *queue, const struct qn_send *send,
                     struct qn_sent *ret_sent);
 /* The 20 digits and a NUL. */
@@ -135,7 +141,8 @@ void qn_engine_format_sequence(uint64_t sequence, char out[21]);
 struct qn_delivery {
     uint8_t message_id[16];
     struct qn_content content;
-    bool deduplication_is_message_id; /* it came by redrive: its id stands for the deduplication id */
+    bool deduplication_is_message_id; /* it came by redrive: its id stands for the deduplication id
+                                       */
     uint8_t deduplication_message_id[16];
     int64_t sent_at_ms;
     int64_t first_received_at_ms;
@@ -147,7 +154,7 @@ struct qn_delivery {
 };
 
 struct qn_receive {
-    int64_t max;             /* 1 to QN_RECEIVE_MAX */
+    int64_t max; /* 1 to QN_RECEIVE_MAX */
     int64_t visibility_timeout_s;
     struct qn_str attempt_id; /* FIFO, or none */
 };
@@ -189,7 +196,8 @@ enum qn_handle_state qn_engine_find_lease(struct qn_tx *tx, struct qn_queue *que
                                           struct qn_str receipt_handle, struct qn_lease *ret_lease);
 void qn_engine_delete_message(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
                               struct qn_str receipt_handle);
-/* Sets the instant at which the message is visible (again); now or earlier makes it visible at once. */
+/* Sets the instant at which the message is visible (again); now or earlier makes it visible at
+ * once. */
 void qn_engine_set_visible_at(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
                               int64_t visible_at_ms, struct qn_str receipt_handle);
 /* The message of a lease as a fact. */
@@ -220,11 +228,11 @@ struct qn_task_view {
 
 bool qn_engine_task_is_active(struct qn_engine *engine, const struct qn_queue *source);
 size_t qn_engine_active_tasks(struct qn_engine *engine, struct qn_str account);
-void qn_engine_start_task(struct qn_tx *tx, struct qn_queue *source,
-                          struct qn_queue *destination, int64_t per_second, uint8_t ret_id[16]);
+void qn_engine_start_task(struct qn_tx *tx, struct qn_queue *source, struct qn_queue *destination,
+                          int64_t per_second, uint8_t ret_id[16]);
 /* The i-th newest task of the source, false when there are no more. */
-QN_MUST_CHECK bool qn_engine_task_at(struct qn_engine *engine, const struct qn_queue *source, size_t i,
-                                     struct qn_task_view *ret_task);
+QN_MUST_CHECK bool qn_engine_task_at(struct qn_engine *engine, const struct qn_queue *source,
+                                     size_t i, struct qn_task_view *ret_task);
 QN_MUST_CHECK bool qn_engine_find_task(struct qn_engine *engine, const uint8_t id[16],
                                        struct qn_task_view *ret_task);
 /* The task must be RUNNING. Returns how many were moved. */
@@ -232,17 +240,18 @@ int64_t qn_engine_cancel_task(struct qn_tx *tx, const uint8_t id[16]);
 
 /* ---- time ---- */
 
-/* The earliest instant at which something falls due (lease, delay, retention, window, task step, parked poll), INT64_MAX for never. */
+/* The earliest instant at which something falls due (lease, delay, retention, window, task step,
+ * parked poll), INT64_MAX for never. */
 int64_t qn_engine_next_event_ms(const struct qn_engine *engine);
 
 enum qn_settle_result {
-    QN_SETTLED,      /* nothing more is due */
+    QN_SETTLED,       /* nothing more is due */
     QN_SETTLE_WAITER, /* a waiter may be served: ask qn_engine_next_waiter, then settle again */
-    QN_SETTLE_MORE   /* the budget is used up, more is due */
+    QN_SETTLE_MORE    /* the budget is used up, more is due */
 };
 
-/* Does what has fallen due by tx->now_ms, in the order of its instants, at most *budget steps (counted down). Also frees what purged and
- * deleted queues left behind. */
+/* Does what has fallen due by tx->now_ms, in the order of its instants, at most *budget steps
+ * (counted down). Also frees what purged and deleted queues left behind. */
 enum qn_settle_result qn_engine_settle(struct qn_tx *tx, int *budget);
 
 /* ---- long polls ---- */
@@ -262,8 +271,8 @@ void qn_engine_park(struct qn_engine *engine, struct qn_waiter *waiter, struct q
                     int64_t deadline_ms);
 /* Accepts one that is not parked. */
 void qn_engine_unpark(struct qn_engine *engine, struct qn_waiter *waiter);
-/* The next waiter whose receive should run now, before any other request, or NULL. The loop runs it: answered, it is unparked; still
- * empty-handed, it says so with qn_engine_waiter_stays. */
+/* The next waiter whose receive should run now, before any other request, or NULL. The loop runs
+ * it: answered, it is unparked; still empty-handed, it says so with qn_engine_waiter_stays. */
 struct qn_waiter *qn_engine_next_waiter(struct qn_engine *engine);
 void qn_engine_waiter_stays(struct qn_engine *engine, struct qn_waiter *waiter);
 /* Any parked waiter, for stopping; NULL when there is none. */
@@ -274,12 +283,15 @@ void qn_engine_shift_waiters(struct qn_engine *engine, int64_t by_ms);
 
 /* ---- journal ---- */
 
-/* The entry that the last calls produced has this LSN: contents sent with it may leave memory once it is written. */
+/* The entry that the last calls produced has this LSN: contents sent with it may leave memory once
+ * it is written. */
 void qn_engine_entry_appended(struct qn_engine *engine, uint64_t lsn);
-/* Gives memory of contents back down to the budget, of entries written so far. A bounded number per call. */
+/* Gives memory of contents back down to the budget, of entries written so far. A bounded number per
+ * call. */
 void qn_engine_evict(struct qn_engine *engine, uint64_t written_lsn);
 
-/* Restores one row while the store is loaded (in the order of journal.h). now_ms: the first instant of this run. */
+/* Restores one row while the store is loaded (in the order of journal.h). now_ms: the first instant
+ * of this run. */
 void qn_engine_restore(struct qn_engine *engine, const struct qn_row *row, int64_t now_ms);
 /* After the last row. */
 void qn_engine_restored(struct qn_engine *engine, int64_t now_ms);
@@ -312,13 +324,14 @@ void qn_engine_figures(struct qn_engine *engine, const struct qn_queue *queue, i
 struct qn_peeked {
     uint64_t sequence;
     uint8_t message_id[16];
-    const char *state; /* "visible", "in-flight", "delayed" */
+    const char *state;         /* "visible", "in-flight", "delayed" */
     struct qn_content content; /* in the arena or borrowed until the next engine call */
     int64_t sent_at_ms, first_received_at_ms, hidden_until_ms;
     uint32_t receive_count, total_count;
     struct qn_str source_arn;
 };
-/* The stored message with the smallest sequence above `after`; false when there is none. Costs a walk over the queue. */
+/* The stored message with the smallest sequence above `after`; false when there is none. Costs a
+ * walk over the queue. */
 QN_MUST_CHECK bool qn_engine_peek(struct qn_tx *tx, struct qn_queue *queue, uint64_t after,
                                   struct qn_peeked *ret_message);
 
@@ -328,7 +341,8 @@ struct qn_engine_figures {
     size_t content_bytes;
     size_t queues;
     size_t parked;
-    uint64_t looked_at; /* messages and groups that operations have looked at, ever: what an operation costs */
+    uint64_t looked_at; /* messages and groups that operations have looked at, ever: what an
+                           operation costs */
 };
 void qn_engine_total_figures(const struct qn_engine *engine, struct qn_engine_figures *ret_figures);
 

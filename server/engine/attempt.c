@@ -1,0 +1,180 @@
+/* ReceiveRequestAttemptId: the same receive again within five minutes gives the same messages under
+ * the same handles, unless one of them was changed meanwhile (RRA-1 to RRA-8). */
+#include "server/engine/state.h"
+
+static bool same_id(const struct qn_map_node *node, const void *key)
+{
+    const struct attempt *attempt = QN_CONTAINER((uintptr_t)node, struct attempt, node);
+    return qn_str_equal(attempt->id, *(const struct qn_str *)key);
+}
+
+static void drop(struct qn_queue *queue, struct attempt *attempt)
+{
+    qn_map_remove(&queue->attempts, &attempt->node);
+    if (attempt->older == NULL) {
+        queue->oldest_attempt = attempt->newer;
+    } else {
+        attempt->older->newer = attempt->newer;
+    }
+    if (attempt->newer == NULL) {
+        queue->newest_attempt = attempt->older;
+    } else {
+        attempt->newer->older = attempt->older;
+    }
+    qn_memory_free((char *)(uintptr_t)attempt->id.ptr);
+    qn_memory_free(attempt);
+}
+
+static struct attempt *find(struct qn_queue *queue, struct qn_str id)
+{
+    struct qn_map_node *node =
+        queue->attempts.same == NULL ? NULL : qn_map_find(&queue->attempts, qn_str_hash(id), &id);
+    return node == NULL ? NULL : QN_CONTAINER(node, struct attempt, node);
+}
+
+enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
+                                    const struct attempt **ret_attempt)
+{
+    const struct attempt *attempt = find(queue, id);
+    bool lapsed = false;
+
+    tx->engine->looked_at++;
+    if (attempt == NULL || tx->now_ms - attempt->received_at_ms >= QN_ATTEMPT_MS) {
+        return ATTEMPT_NEW;
+    }
+    for (size_t i = 0; i < attempt->count; i++) {
+        if (attempt->messages[i].slot == SLOT_NONE) {
+            return ATTEMPT_SPOILT; /* gone already when the store was loaded */
+        }
+        const struct message *message = message_at(tx->engine, attempt->messages[i].slot);
+        if (message->state == MESSAGE_FREE || message->queue_number != queue->number ||
+            message->generation != queue->generation ||
+            message->sequence != attempt->messages[i].sequence) {
+            return ATTEMPT_SPOILT;
+        }
+        if (message->receive_number != attempt->messages[i].receive_number ||
+            message->state != MESSAGE_IN_FLIGHT) {
+            lapsed = true;
+        }
+        if ((message->flags & MESSAGE_CHANGED) != 0 &&
+            message->receive_number == attempt->messages[i].receive_number) {
+            return ATTEMPT_SPOILT;
+        }
+    }
+    if (lapsed) {
+        return ATTEMPT_NEW;
+    }
+    *ret_attempt = attempt;
+    return ATTEMPT_REPLAY;
+}
+
+static void append(struct qn_queue *queue, struct attempt *attempt)
+{
+    if (queue->attempts.same == NULL) {
+        qn_map_init(&queue->attempts, same_id);
+    }
+    struct attempt *old = find(queue, attempt->id);
+    if (old != NULL) {
+        drop(queue, old);
+    }
+    qn_map_insert(&queue->attempts, &attempt->node, qn_str_hash(attempt->id));
+    attempt->older = queue->newest_attempt;
+    if (queue->newest_attempt == NULL) {
+        queue->oldest_attempt = attempt;
+    } else {
+        queue->newest_attempt->newer = attempt;
+    }
+    queue->newest_attempt = attempt;
+}
+
+static void emit(struct qn_tx *tx, const struct qn_queue *queue, const struct attempt *attempt)
+{
+    struct qn_buf messages;
+    struct qn_row row = {.kind = QN_ROW_ATTEMPT_PUT};
+
+    qn_buf_init(&messages, 4096);
+    for (size_t i = 0; i < attempt->count; i++) {
+        qn_buf_append_u64(&messages, attempt->messages[i].sequence);
+        qn_buf_append_u32(&messages, attempt->messages[i].receive_number);
+    }
+    row.attempt = (struct qn_attempt_row){
+        .key = QN_MESSAGE_KEY(queue->number, attempt->counter),
+        .generation = queue->generation,
+        .received_at_ms = attempt->received_at_ms,
+        .id = attempt->id,
+        .messages = qn_buf_str(&messages),
+    };
+    qn_entry_append(tx->entry, &row);
+    qn_buf_done(&messages);
+}
+
+void qn_attempt_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
+                    const uint32_t *slots, size_t count)
+{
+    struct attempt *attempt = qn_memory_new(sizeof(*attempt));
+
+    attempt->id = qn_str(qn_memory_copy_text(id.ptr, id.len), id.len);
+    attempt->received_at_ms = tx->now_ms;
+    attempt->counter = ++queue->next_attempt;
+    attempt->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct message *message = message_at(tx->engine, slots[i]);
+        attempt->messages[i] = (struct attempt_message){
+            .sequence = message->sequence,
+            .slot = slots[i],
+            .receive_number = message->receive_number,
+        };
+    }
+    append(queue, attempt);
+    if (tx->entry != NULL) {
+        emit(tx, queue, attempt);
+    }
+    qn_queue_touch(tx->engine, queue);
+}
+
+void qn_attempt_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget)
+{
+    uint64_t last = 0;
+
+    while (queue->oldest_attempt != NULL && *budget > 0 &&
+           queue->oldest_attempt->received_at_ms + QN_ATTEMPT_MS <= now_ms) {
+        last = queue->oldest_attempt->counter;
+        drop(queue, queue->oldest_attempt);
+        (*budget)--;
+    }
+    if (last > 0 && tx->entry != NULL) {
+        struct qn_row row = {.kind = QN_ROW_ATTEMPT_TRIM,
+                             .key = QN_MESSAGE_KEY(queue->number, last)};
+        qn_entry_append(tx->entry, &row);
+    }
+}
+
+void qn_attempt_forget_all(struct qn_queue *queue)
+{
+    while (queue->oldest_attempt != NULL) {
+        drop(queue, queue->oldest_attempt);
+    }
+    qn_map_done(&queue->attempts);
+    queue->attempts = (struct qn_map){0};
+}
+
+void qn_attempt_restore(struct qn_queue *queue, const struct qn_attempt_row *row)
+{
+    struct qn_reader reader;
+    struct attempt *attempt = qn_memory_new(sizeof(*attempt));
+
+    qn_reader_init(&reader, row->messages);
+    attempt->id = qn_str(qn_memory_copy_text(row->id.ptr, row->id.len), row->id.len);
+    attempt->received_at_ms = row->received_at_ms;
+    attempt->counter = (uint64_t)row->key & ((UINT64_C(1) << QN_SEQUENCE_BITS) - 1);
+    while (reader.at != reader.end && !reader.failed && attempt->count < QN_RECEIVE_MAX) {
+        struct attempt_message *message = &attempt->messages[attempt->count++];
+        message->sequence = qn_reader_u64(&reader);
+        message->receive_number = qn_reader_u32(&reader);
+        message->slot = qn_loaded_slot(queue, message->sequence);
+    }
+    if (attempt->counter > queue->next_attempt) {
+        queue->next_attempt = attempt->counter;
+    }
+    append(queue, attempt);
+}

@@ -1,0 +1,252 @@
+/* Looking without touching: figures, peeks, and the facts that faults are told. */
+#include "server/base/json.h"
+#include "server/engine/state.h"
+
+static bool find_key(struct qn_str body, struct qn_arena *arena, struct qn_str *ret_key)
+{
+    struct qn_json json;
+    struct qn_str name;
+    bool found = false;
+
+    if (body.len == 0 || body.ptr[0] != '{') {
+        return false;
+    }
+    qn_json_init(&json, body, arena);
+    if (!qn_json_open_object(&json)) {
+        return false;
+    }
+    while (qn_json_next_member(&json, &name)) {
+        if (qn_str_equal(name, QN_STR("idempotencyKey")) && qn_json_peek(&json) == QN_JSON_STRING) {
+            found = qn_json_string(&json, ret_key);
+        } else if (!qn_json_skip(&json)) {
+            return false;
+        }
+    }
+    return found && qn_json_finish(&json);
+}
+
+void qn_event_add_key(struct qn_tx *tx, struct qn_event *event, const struct message *message)
+{
+    struct qn_content content;
+    struct qn_str key;
+
+    if (message->content != NULL &&
+        qn_content_decode(qn_str(message->content, message->content_size), &content) &&
+        find_key(content.body, tx->arena, &key)) {
+        event->key = key;
+    }
+}
+
+void qn_fill_fact(struct qn_tx *tx, const struct qn_queue *queue, const struct message *message,
+                  struct qn_fact_message *ret_fact)
+{
+    struct qn_str encoded;
+    struct qn_content content;
+    struct qn_error err;
+    char id_text[37];
+
+    *ret_fact = (struct qn_fact_message){.receive_count = message->total_count};
+    qn_random_format_uuid(message->id, id_text);
+    ret_fact->message_id = qn_arena_copy(tx->arena, qn_str(id_text, 36));
+    if (message->group != NULL) {
+        ret_fact->group = queue->is_fifo ? message->group->name : message->tenant->name;
+    }
+    if (qn_content_get(tx, message, &encoded, &err) && qn_content_decode(encoded, &content)) {
+        ret_fact->body = qn_arena_copy(tx->arena, content.body);
+        ret_fact->attributes = qn_arena_copy(tx->arena, content.attributes);
+    }
+}
+
+static void add_fact(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
+                     struct qn_facts *facts)
+{
+    struct qn_fact_message *fact = &facts->messages[facts->message_count];
+
+    qn_fill_fact(tx, queue, message_at(tx->engine, slot), fact);
+    fact->entry_index = (int64_t)facts->message_count++;
+    fact->receive_count++;
+}
+
+/* Takes the next ones off the heap and puts them back: the state is the same afterwards. */
+static void look_standard(struct qn_tx *tx, struct qn_queue *queue, int64_t max,
+                          struct qn_facts *facts)
+{
+    uint32_t slots[QN_RECEIVE_MAX];
+    int count = 0;
+
+    while (count < max) {
+        uint32_t slot = qn_fair_next(tx->engine, queue, tx->now_ms);
+        if (slot == SLOT_NONE) {
+            break;
+        }
+        struct message *message = message_at(tx->engine, slot);
+        struct ready *ready =
+            message->tenant != NULL ? &message->tenant->ready : &queue->messages->ready;
+        if (!qn_message_is_expired(queue, message, tx->now_ms) &&
+            qn_redrive_target(tx->engine, queue, message) == NULL) {
+            add_fact(tx, queue, slot, facts);
+        }
+        slots[count++] = slot;
+        qn_ready_remove(tx->engine, ready, slot);
+        if (message->tenant != NULL) {
+            qn_tenant_settle(tx->engine, queue, message->tenant);
+        }
+    }
+    while (count > 0) {
+        struct message *message = message_at(tx->engine, slots[--count]);
+        struct ready *ready =
+            message->tenant != NULL ? &message->tenant->ready : &queue->messages->ready;
+        qn_ready_add_returned(tx->engine, ready, slots[count]);
+        if (message->tenant != NULL) {
+            qn_tenant_settle(tx->engine, queue, message->tenant);
+        }
+    }
+}
+
+static void look_fifo(struct qn_tx *tx, struct qn_queue *queue, int64_t max, struct qn_facts *facts)
+{
+    struct messages *messages = queue->messages;
+    uint32_t taken[QN_RECEIVE_MAX];
+    int groups = 0;
+
+    while (messages->open.len > 0 && (int64_t)facts->message_count < max &&
+           groups < QN_RECEIVE_MAX) {
+        struct group *group = group_at(messages, qn_heap_top(&messages->open)->item);
+        for (uint32_t slot = group->first; slot != SLOT_NONE && (int64_t)facts->message_count < max;
+             slot = message_at(tx->engine, slot)->ready_next) {
+            const struct message *message = message_at(tx->engine, slot);
+            if (message->state != MESSAGE_VISIBLE) {
+                break;
+            }
+            if (!qn_message_is_expired(queue, message, tx->now_ms) &&
+                qn_redrive_target(tx->engine, queue, message) == NULL) {
+                add_fact(tx, queue, slot, facts);
+            }
+        }
+        taken[groups++] = qn_heap_pop(&messages->open);
+    }
+    while (groups > 0) {
+        struct group *group = group_at(messages, taken[--groups]);
+        qn_heap_push(&messages->open, group->stamp, 0, group->index);
+    }
+}
+
+void qn_engine_look_receive(struct qn_tx *tx, struct qn_queue *queue, int64_t max,
+                            struct qn_facts *facts)
+{
+    facts->messages = qn_arena_alloc(tx->arena, QN_RECEIVE_MAX * sizeof(*facts->messages));
+    facts->message_count = 0;
+    if (facts->messages == NULL) {
+        return;
+    }
+    if (queue->is_fifo) {
+        look_fifo(tx, queue, max, facts);
+    } else {
+        look_standard(tx, queue, max, facts);
+    }
+}
+
+static const char *state_name(const struct message *message)
+{
+    return message->state == MESSAGE_VISIBLE   ? "visible"
+           : message->state == MESSAGE_DELAYED ? "delayed"
+                                               : "in-flight";
+}
+
+static uint32_t first_after(const struct qn_engine *engine, uint32_t slot, uint64_t after)
+{
+    while (slot != SLOT_NONE && message_at(engine, slot)->sequence <= after) {
+        slot = message_at(engine, slot)->next;
+    }
+    return slot;
+}
+
+bool qn_engine_peek(struct qn_tx *tx, struct qn_queue *queue, uint64_t after,
+                    struct qn_peeked *ret_message)
+{
+    struct qn_engine *engine = tx->engine;
+    uint32_t slot = first_after(engine, queue->messages->first, after);
+    uint32_t redriven = first_after(engine, queue->messages->redriven_first, after);
+    struct qn_str encoded;
+    struct qn_error err;
+
+    if (slot == SLOT_NONE || (redriven != SLOT_NONE && message_at(engine, redriven)->sequence <
+                                                           message_at(engine, slot)->sequence)) {
+        slot = redriven;
+    }
+    if (slot == SLOT_NONE) {
+        return false;
+    }
+    const struct message *message = message_at(engine, slot);
+    *ret_message = (struct qn_peeked){
+        .sequence = message->sequence,
+        .state = state_name(message),
+        .sent_at_ms = message->enqueued_at_ms,
+        .first_received_at_ms = message->first_received_at_ms,
+        .hidden_until_ms = message->state == MESSAGE_VISIBLE ? -1 : message->hidden_until_ms,
+        .receive_count = message->receive_count,
+        .total_count = message->total_count,
+        .source_arn = message->source == 0 ? QN_STR_NONE : engine->arns[message->source],
+    };
+    memcpy(ret_message->message_id, message->id, sizeof(message->id));
+    if (!qn_content_get(tx, message, &encoded, &err) ||
+        !qn_content_decode(encoded, &ret_message->content)) {
+        ret_message->content = (struct qn_content){0};
+    }
+    return true;
+}
+
+/* The age metric of a standard queue passes over what was received three times or more
+ * (sqs-semantics 16). */
+static int64_t oldest_age_s(const struct qn_engine *engine, const struct qn_queue *queue,
+                            bool only_quiet, int64_t now_ms)
+{
+    const uint32_t heads[] = {queue->messages->first, queue->messages->redriven_first};
+    int64_t oldest_ms = now_ms;
+
+    for (size_t i = 0; i < 2; i++) {
+        for (uint32_t slot = heads[i]; slot != SLOT_NONE; slot = message_at(engine, slot)->next) {
+            const struct message *message = message_at(engine, slot);
+            bool is_noisy = !queue->is_fifo && message->tenant != NULL && message->tenant->is_noisy;
+            if ((queue->is_fifo || message->receive_count < 3) && !(only_quiet && is_noisy)) {
+                oldest_ms = message->arrived_at_ms < oldest_ms ? message->arrived_at_ms : oldest_ms;
+                break;
+            }
+        }
+    }
+    return (now_ms - oldest_ms) / 1000;
+}
+
+void qn_engine_figures(struct qn_engine *engine, const struct qn_queue *queue, int64_t now_ms,
+                       struct qn_queue_figures *ret_figures)
+{
+    struct messages *messages = queue->messages;
+
+    *ret_figures = (struct qn_queue_figures){
+        .counts = queue->counts,
+        .oldest_age_s = oldest_age_s(engine, queue, false, now_ms),
+        .sent = queue->sent,
+        .received = queue->received,
+        .deleted = queue->deleted,
+        .empty_receives = queue->empty_receives,
+        .deduplicated = queue->deduplicated,
+        .sent_bytes = queue->sent_bytes,
+        .quiet = queue->counts,
+        .waiters = (int64_t)queue->waiter_count,
+    };
+    if (queue->is_fifo) {
+        ret_figures->groups = (int64_t)messages->by_name.len;
+        ret_figures->groups_in_flight = queue->groups_in_flight;
+        return;
+    }
+    for (uint32_t i = 0; i < messages->named_count; i++) {
+        const struct tenant *tenant = tenant_at(messages, i);
+        if (tenant != NULL && tenant->is_noisy) {
+            ret_figures->noisy_groups++;
+            ret_figures->quiet.visible -= tenant->ready.count;
+            ret_figures->quiet.in_flight -= tenant->in_flight;
+            ret_figures->quiet.delayed -= tenant->delayed;
+        }
+    }
+    ret_figures->oldest_quiet_age_s = oldest_age_s(engine, queue, true, now_ms);
+}

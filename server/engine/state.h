@@ -1,0 +1,455 @@
+/* The engine's own structures; nobody outside server/engine sees them. */
+#ifndef QN_ENGINE_STATE_H
+#define QN_ENGINE_STATE_H
+
+#include "server/base/digest.h"
+#include "server/base/heap.h"
+#include "server/base/map.h"
+#include "server/engine/engine.h"
+
+#define SLOT_NONE UINT32_MAX
+#define NEVER_MS INT64_MAX
+
+enum message_state { MESSAGE_FREE, MESSAGE_DELAYED, MESSAGE_VISIBLE, MESSAGE_IN_FLIGHT };
+
+enum message_flag {
+    MESSAGE_REDRIVEN =
+        1, /* came by dead-lettering: older enqueue time, in the list of redriven ones */
+    MESSAGE_CHANGED =
+        2, /* its visibility was changed after the latest receive: no replay by attempt id */
+    MESSAGE_ID_IS_DEDUPLICATION =
+        4, /* FIFO dead-letter queue: the message's id stands for the deduplication id */
+    MESSAGE_IN_READY_HEAP = 8 /* came back, so it waits in the heap and not in the list */
+};
+/* What of the flags is kept in the store, beside the state. */
+#define MESSAGE_STORED_FLAGS (MESSAGE_REDRIVEN | MESSAGE_CHANGED | MESSAGE_ID_IS_DEDUPLICATION)
+
+/* One stored message, in the slab. */
+struct message {
+    int64_t enqueued_at_ms;
+    int64_t hidden_until_ms; /* delayed: due; in flight: deadline */
+    int64_t first_received_at_ms;
+    int64_t received_at_ms;
+    int64_t arrived_at_ms;
+    uint64_t sequence;
+    int64_t content_id;
+    char *content; /* encoded; NULL: read it by content_id */
+    union {
+        struct group *group;   /* FIFO */
+        struct tenant *tenant; /* standard, with a group id; else NULL */
+    };
+    uint8_t id[16];
+    uint32_t content_size;
+    uint32_t queue_number;
+    uint32_t generation;
+    uint32_t receive_count;
+    uint32_t total_count;
+    uint32_t receive_number;
+    uint32_t previous, next;             /* arrival order in the queue */
+    uint32_t ready_previous, ready_next; /* standard: never received; FIFO: all of the group */
+    uint32_t position;                   /* in the heap of hidden or of returned messages */
+    uint32_t age_position;               /* redriven: in the heap of ages */
+    uint32_t source;                     /* dead-letter source, index of an interned ARN; 0: none */
+    uint8_t state;
+    uint8_t flags;
+};
+
+enum { SLAB_CHUNK = 4096 };
+
+struct slab {
+    struct message **chunks;
+    uint32_t chunk_count;
+    uint32_t used; /* slots ever handed out */
+    uint32_t free; /* list through message.next */
+    size_t in_use;
+};
+
+/* Messages that may be received: those never received in arrival order, and those that came back,
+ * by sequence. */
+struct ready {
+    uint32_t first, last;
+    struct qn_heap returned;
+    uint32_t count;
+};
+
+/* A message group of a FIFO queue: all its stored messages in order. */
+struct group {
+    struct qn_map_node node;
+    struct qn_str name;
+    uint32_t index; /* in messages.named */
+    uint32_t first, last;
+    uint32_t count;
+    uint32_t in_flight;
+    uint32_t open_position; /* in the heap of open groups */
+    int64_t stamp;          /* service order */
+};
+
+enum { BUSY_SLICES = 10, BUSY_SLICE_MS = 30000 };
+
+/* A tenant of a fair queue. */
+struct tenant {
+    struct qn_map_node node;
+    struct qn_str name;
+    uint32_t index;
+    struct ready ready;
+    uint32_t stored;
+    uint32_t in_flight;
+    uint32_t delayed;
+    uint32_t position; /* in the heap of quiet or of noisy tenants */
+    bool is_noisy;
+    int64_t last_sent_ms;
+    int64_t busy_ms[BUSY_SLICES];
+    int64_t busy_at[BUSY_SLICES]; /* number of the slice that busy_ms holds */
+};
+
+/* All messages of a queue; a purge replaces it whole. */
+struct messages {
+    bool is_fifo;
+    uint32_t first, last;                   /* sent here, by arrival (so by enqueue time) */
+    uint32_t redriven_first, redriven_last; /* came by dead-lettering, by arrival */
+    uint32_t first_delayed; /* FIFO: from here on messages of the first list are delayed */
+    struct qn_heap redriven_ages;
+    struct qn_heap hidden; /* by the instant they become visible */
+    struct ready ready;    /* standard: without a tenant */
+    struct qn_map by_name; /* groups or tenants */
+    void **named;          /* struct group or struct tenant, by index; NULL: free */
+    uint32_t named_count, named_cap;
+    uint32_t *free_named;
+    uint32_t free_named_count, free_named_cap;
+    uint32_t idle_at;             /* tenants: where the look for idle ones goes on */
+    struct qn_heap open;          /* FIFO: groups whose first message is visible, by stamp */
+    struct qn_heap quiet;         /* tenants with something ready, by its sequence */
+    struct qn_heap noisy;         /* by number in flight */
+    int64_t busy_ms[BUSY_SLICES]; /* of all consumers of the queue */
+    int64_t busy_at[BUSY_SLICES];
+    struct messages *next_dead;
+    size_t dead_index; /* how far freeing of groups has come */
+};
+
+struct deduplication {
+    struct qn_map_node node;
+    struct deduplication *newer;
+    int64_t accepted_at_ms;
+    uint64_t counter;
+    uint64_t sequence;
+    uint8_t message_id[16];
+    struct qn_str key;
+};
+
+struct attempt_message {
+    uint64_t sequence;
+    uint32_t slot;
+    uint32_t receive_number;
+};
+
+struct attempt {
+    struct qn_map_node node;
+    struct attempt *newer, *older;
+    int64_t received_at_ms;
+    uint64_t counter;
+    struct qn_str id;
+    struct attempt_message messages[QN_RECEIVE_MAX];
+    size_t count;
+};
+
+/* A message that had a handle when the store was loaded. */
+struct loaded {
+    uint64_t sequence;
+    uint32_t slot;
+};
+
+struct move_task {
+    struct move_task *older; /* list of all, newest first */
+    uint8_t id[16];
+    enum qn_task_status status;
+    struct qn_str source_arn, destination_arn;
+    struct qn_queue *source; /* NULL once it is gone or the task has ended */
+    uint32_t source_number;  /* tasks are forgotten with their queue */
+    int64_t per_second, moved, to_move, started_at_ms, next_at_ms;
+    uint32_t cursor, redriven_cursor; /* where the walk over the source's two lists stands */
+    struct qn_str failure;            /* static text, none unless FAILED */
+    uint32_t index;                   /* in engine.active_tasks, SLOT_NONE when ended */
+    uint32_t position;
+};
+
+struct qn_queue {
+    struct qn_map_node node;
+    struct qn_str account, region, name, arn;
+    uint32_t number;
+    uint32_t generation;
+    uint32_t index; /* in engine.queues */
+    uint32_t event_position;
+    bool is_fifo;
+    bool has_news; /* a waiter might be served */
+    struct qn_queue *next_with_news;
+    struct qn_queue_settings settings;
+    struct messages *messages;
+    struct qn_queue_counts counts;
+    uint64_t next_sequence, reserved_sequence;
+    int64_t next_stamp;
+    struct qn_waiter *first_waiter, *last_waiter;
+    size_t waiter_count;
+    struct qn_map deduplications;
+    struct deduplication *oldest_deduplication, *newest_deduplication;
+    uint64_t next_deduplication;
+    struct qn_map attempts;
+    struct attempt *oldest_attempt, *newest_attempt;
+    uint64_t next_attempt;
+    struct loaded *loaded;
+    size_t loaded_count;
+    struct move_task *task; /* active, with this queue as its source */
+    int64_t sent, received, deleted, empty_receives, deduplicated, sent_bytes;
+    uint32_t groups_in_flight;
+};
+
+/* A name that was in use within the last minute. */
+struct deleted_name {
+    struct qn_map_node node;
+    struct deleted_name *newer;
+    struct qn_str key;
+    int64_t deleted_at_ms;
+    bool is_superseded; /* the name was deleted again meanwhile */
+};
+
+/* A deleted message that a fault may bring back. */
+struct deleted_message {
+    struct qn_queue *queue;
+    uint32_t generation;
+    char *content;
+    uint32_t content_size;
+    uint8_t id[16];
+    int64_t enqueued_at_ms, first_received_at_ms;
+    uint32_t receive_count, total_count;
+    uint32_t source;
+};
+
+enum { DELETED_KEPT = 1024 };
+
+/* A content that leaves memory once its entry is written. */
+struct eviction {
+    int64_t content_id;
+    uint64_t lsn;
+    uint32_t slot;
+};
+
+struct qn_engine {
+    struct qn_engine_options options;
+    struct qn_seal seal;
+    struct slab slab;
+    struct qn_map queues_by_name;
+    struct qn_queue **queues; /* in use: [0, queue_count), in no particular order */
+    uint32_t queue_count, queue_cap;
+    struct qn_queue **sorted; /* by account, region, name */
+    struct qn_queue **by_number;
+    uint32_t number_cap;
+    uint32_t next_queue_number, reserved_queue_number;
+    struct qn_heap events;    /* queues by their next event; item: queue index */
+    struct qn_heap deadlines; /* of parked polls; item: index in waiters */
+    struct qn_waiter **waiters;
+    uint32_t *free_waiters;
+    uint32_t *waiter_positions; /* in deadlines */
+    uint64_t park_count;
+    size_t parked;
+    uint32_t waiter_count, waiter_cap, free_waiter_count;
+    struct qn_queue *first_with_news, *last_with_news;
+    struct qn_waiter *first_over, *last_over; /* waiters that run a last time */
+    struct move_task *newest_task;
+    struct move_task **active_tasks;
+    uint32_t active_count, active_cap;
+    struct qn_heap task_times;
+    struct messages *dead; /* left behind by purges and deleted queues */
+    struct qn_map names;
+    struct deleted_name *oldest_name, *newest_name;
+    struct qn_str *arns; /* interned dead-letter sources, from 1 */
+    uint32_t arn_count, arn_cap;
+    size_t content_bytes;
+    size_t fixed_bytes;
+    struct eviction *evictions; /* ring */
+    size_t eviction_first, eviction_count, eviction_cap, eviction_unstamped;
+    struct deleted_message *deleted;
+    size_t deleted_next;
+    uint64_t looked_at;
+};
+
+static inline struct message *message_at(const struct qn_engine *engine, uint32_t slot)
+{
+    return &engine->slab.chunks[slot / SLAB_CHUNK][slot % SLAB_CHUNK];
+}
+
+/* slab.c: slots and contents */
+uint32_t qn_slab_take(struct qn_engine *engine);
+void qn_slab_give(struct qn_engine *engine, uint32_t slot); /* frees the content too */
+void qn_content_forget(struct qn_engine *engine, struct message *message);
+/* Takes over what the buffer holds. */
+void qn_content_take(struct qn_engine *engine, struct message *message, struct qn_buf *encoded);
+bool qn_content_get(struct qn_tx *tx, const struct message *message, struct qn_str *ret_content,
+                    struct qn_error *err);
+void qn_eviction_add(struct qn_engine *engine, uint32_t slot);
+uint32_t qn_source_intern(struct qn_engine *engine, struct qn_str arn);
+
+/* messages.c: the lists and heaps of one queue */
+struct messages *qn_messages_new(struct qn_engine *engine, bool is_fifo);
+void qn_messages_free_slice(struct qn_engine *engine, int *budget);
+void qn_messages_free_now(struct qn_engine *engine, struct messages *messages);
+void qn_arrival_add(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
+void qn_arrival_remove(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
+/* A message that is stored takes part in receiving according to its state, and stops doing so. */
+void qn_message_enter(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot, bool is_new);
+void qn_message_leave(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot);
+/* Leaves the queue for good: lists, counts, group; the slot stays taken. */
+void qn_message_remove(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot);
+void qn_message_set_state(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
+                          enum message_state state, int64_t hidden_until_ms);
+
+/* Places in messages.named. */
+uint32_t qn_named_add(struct messages *messages, void *named);
+void qn_named_remove(struct messages *messages, uint32_t index);
+static inline struct group *group_at(const struct messages *messages, uint32_t index)
+{
+    return messages->named[index];
+}
+static inline struct tenant *tenant_at(const struct messages *messages, uint32_t index)
+{
+    return messages->named[index];
+}
+
+/* send.c */
+/* Puts a filled-in message into the queue's lists; group_id none on a standard queue without
+ * tenant. */
+void qn_message_place(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
+                      struct qn_str group_id, bool is_new);
+
+/* ready.c */
+void qn_ready_init(struct ready *ready, struct qn_engine *engine);
+void qn_ready_done(struct ready *ready);
+void qn_ready_add_new(struct qn_engine *engine, struct ready *ready, uint32_t slot);
+void qn_ready_add_returned(struct qn_engine *engine, struct ready *ready, uint32_t slot);
+void qn_ready_remove(struct qn_engine *engine, struct ready *ready, uint32_t slot);
+/* The oldest, SLOT_NONE when empty. */
+uint32_t qn_ready_oldest(const struct qn_engine *engine, const struct ready *ready);
+
+/* fifo.c */
+struct group *qn_group_of(struct qn_engine *engine, struct qn_queue *queue, struct qn_str name);
+void qn_group_add(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
+void qn_group_remove(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot);
+/* Puts the group into or takes it out of the heap of open ones, as its first message says. */
+void qn_group_settle(struct qn_engine *engine, struct qn_queue *queue, struct group *group);
+
+/* fair.c */
+struct tenant *qn_tenant_of(struct qn_engine *engine, struct qn_queue *queue, struct qn_str name);
+void qn_tenant_settle(struct qn_engine *engine, struct qn_queue *queue, struct tenant *tenant);
+void qn_tenant_drop_if_idle(struct qn_engine *engine, struct qn_queue *queue, struct tenant *tenant,
+                            int64_t now_ms);
+void qn_fair_note_busy(struct qn_queue *queue, struct tenant *tenant, int64_t from_ms,
+                       int64_t to_ms);
+void qn_fair_refresh(struct qn_engine *engine, struct qn_queue *queue, int64_t now_ms);
+/* The message that a standard queue hands out next, SLOT_NONE for none. */
+uint32_t qn_fair_next(struct qn_engine *engine, struct qn_queue *queue, int64_t now_ms);
+
+/* lease.c */
+/* The slot of a message that had a handle when the store was loaded, SLOT_NONE if there was none.
+ */
+uint32_t qn_loaded_slot(const struct qn_queue *queue, uint64_t sequence);
+struct qn_str qn_handle_make(struct qn_tx *tx, const struct qn_queue *queue, uint32_t slot);
+
+/* receive.c */
+bool qn_message_is_expired(const struct qn_queue *queue, const struct message *message,
+                           int64_t now_ms);
+
+/* redrive.c */
+/* How many dead-lettered or expired messages one receive walks past at most. */
+enum { WALK_MAX = 1000 };
+/* Where the message must go instead of being received again, or NULL. */
+struct qn_queue *qn_redrive_target(struct qn_engine *engine, const struct qn_queue *queue,
+                                   const struct message *message);
+void qn_redrive_move(struct qn_tx *tx, struct qn_queue *queue, struct qn_queue *target,
+                     uint32_t slot);
+
+/* expiry.c */
+void qn_message_expire(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot);
+
+/* dedup.c */
+bool qn_deduplication_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
+                           struct qn_sent *ret_sent);
+void qn_deduplication_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
+                          const struct qn_sent *sent);
+void qn_deduplication_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget);
+void qn_deduplication_forget_all(struct qn_queue *queue);
+void qn_deduplication_restore(struct qn_queue *queue, const struct qn_deduplication_row *row);
+
+/* attempt.c */
+enum attempt_answer { ATTEMPT_NEW, ATTEMPT_REPLAY, ATTEMPT_SPOILT };
+enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
+                                    const struct attempt **ret_attempt);
+void qn_attempt_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
+                    const uint32_t *slots, size_t count);
+void qn_attempt_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget);
+void qn_attempt_forget_all(struct qn_queue *queue);
+void qn_attempt_restore(struct qn_queue *queue, const struct qn_attempt_row *row);
+
+/* move_task.c, move_step.c */
+enum task_failure { FAILURE_SOURCE, FAILURE_QUEUE, FAILURE_TIME };
+struct qn_str qn_task_failure(enum task_failure failure);
+void qn_task_emit(struct qn_tx *tx, const struct move_task *task);
+void qn_task_end(struct qn_tx *tx, struct move_task *task, enum qn_task_status status,
+                 struct qn_str failure);
+void qn_task_step(struct qn_tx *tx, struct move_task *task, int *budget);
+void qn_tasks_init(struct qn_engine *engine);
+void qn_task_queue_gone(struct qn_tx *tx, struct qn_queue *queue);
+/* A message is about to leave the lists of an active task's source. */
+void qn_task_skip(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
+void qn_task_restart_walk(struct qn_queue *queue);
+void qn_task_free(struct move_task *task);
+void qn_task_restore(struct qn_engine *engine, const struct qn_task_row *row);
+
+/* names.c */
+void qn_names_init(struct qn_engine *engine);
+void qn_names_done(struct qn_engine *engine);
+void qn_names_trim(struct qn_tx *tx, int *budget);
+void qn_name_deleted(struct qn_tx *tx, struct qn_str account, struct qn_str region,
+                     struct qn_str name);
+uint32_t qn_queue_number_draw(struct qn_tx *tx);
+void qn_name_restore(struct qn_engine *engine, const struct qn_name_row *row);
+
+/* queue.c */
+void qn_queues_init(struct qn_engine *engine);
+struct qn_queue *qn_queue_restore(struct qn_engine *engine, const struct qn_queue_row *row);
+struct qn_queue *qn_queue_by_number(const struct qn_engine *engine, uint32_t number);
+void qn_queue_emit(struct qn_tx *tx, const struct qn_queue *queue);
+uint64_t qn_queue_draw_sequence(struct qn_tx *tx, struct qn_queue *queue);
+/* Frees a queue that has left every table. */
+void qn_queue_free(struct qn_engine *engine, struct qn_queue *queue);
+
+/* timers.c */
+/* The queue's earliest instant has perhaps changed. */
+void qn_queue_touch(struct qn_engine *engine, struct qn_queue *queue);
+void qn_settle_queue(struct qn_tx *tx, struct qn_queue *queue, int *budget);
+
+/* waiters.c */
+void qn_waiters_init(struct qn_engine *engine);
+/* Something became available: the queue's waiters may be served. */
+void qn_waiters_wake(struct qn_engine *engine, struct qn_queue *queue);
+void qn_waiters_queue_gone(struct qn_engine *engine, struct qn_queue *queue);
+void qn_waiter_deadline(struct qn_engine *engine);
+
+/* emit.c: rows and events */
+void qn_emit_message(struct qn_tx *tx, enum qn_row_kind kind, const struct message *message,
+                     int64_t old_key, struct qn_str content);
+void qn_emit_delete(struct qn_tx *tx, const struct message *message);
+/* An event about one message, with ids filled in; the caller adds the rest and passes it to
+ * emit_event. */
+void qn_event_of(struct qn_tx *tx, struct qn_event *event, enum qn_event_kind kind,
+                 const struct qn_queue *queue, const struct message *message, char id_text[37],
+                 char sequence_text[21]);
+void qn_emit_event(struct qn_tx *tx, const struct qn_event *event);
+/* The business key of a JSON body (idempotencyKey), when the content is in memory. */
+void qn_event_add_key(struct qn_tx *tx, struct qn_event *event, const struct message *message);
+void qn_fill_fact(struct qn_tx *tx, const struct qn_queue *queue, const struct message *message,
+                  struct qn_fact_message *ret_fact);
+
+static inline int64_t message_key(const struct message *message)
+{
+    return QN_MESSAGE_KEY(message->queue_number, message->sequence);
+}
+
+#endif
