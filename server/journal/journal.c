@@ -1,0 +1,198 @@
+/* Durability: puts ring, writer, syncer and store together. */
+#include "server/journal/journal.h"
+
+#include "server/base/failpoint.h"
+#include "server/base/log.h"
+#include "server/journal/load.h"
+#include "server/journal/ring.h"
+#include "server/journal/ring_file.h"
+#include "server/journal/schema.h"
+#include "server/journal/store.h"
+#include "server/journal/syncer.h"
+#include "server/journal/writer.h"
+
+enum { PAGE = 4096, WAL_FRAME = PAGE + 24 };
+
+struct qn_journal {
+    struct qn_store *store;
+    struct qn_ring_file *file;
+    struct qn_ring *ring;
+    struct qn_writer *writer;
+    struct qn_syncer *syncer; /* NULL with sync normal */
+    struct qn_store_reader reader;
+};
+
+/* Takes the lock, then opens the database, then maps the ring that belongs to it. Neither file is
+ * changed before both are known to be ours. */
+static bool open_files(struct qn_journal *journal, const struct qn_journal_options *options,
+                       struct qn_store_meta *ret_meta, struct qn_error *err)
+{
+    enum qn_schema_file file;
+    uint64_t ring_bytes = (options->ring_bytes + PAGE - 1) / PAGE * PAGE;
+
+    if (!qn_schema_look(options->path, &file, err) ||
+        !qn_ring_file_open(options->path, &journal->file, err) ||
+        !qn_schema_look(options->path, &file, err)) { /* before the lock it could still change */
+        return false;
+    }
+    bool is_blank = qn_ring_file_is_blank(journal->file);
+    if (file != QN_SCHEMA_FILE_OURS && !is_blank) {
+        return qn_fail(err, QN_ERR_INTERNAL,
+                       "%s holds changes for %s, which is gone: bring it back, or remove the ring",
+                       journal->file->path, options->path);
+    }
+    if (!qn_store_open(options->path, options->seed, &journal->store, err) ||
+        !qn_store_read_meta(journal->store, ret_meta, err)) {
+        return false;
+    }
+    if (is_blank && ret_meta->boot > 0) {
+        qn_log(QN_LOG_WARN, "journal", "the ring was gone, a new one is made file=%s",
+               journal->file->path);
+    }
+    if (!qn_ring_file_map(journal->file, ret_meta->database_id, ring_bytes, err)) {
+        return false;
+    }
+    qn_store_keep(journal->store);
+    return true;
+}
+
+/* The rest of the ring into SQLite, then the next start's number: whatever is firm of this start's
+ * records, its number is too. */
+static bool recover(struct qn_journal *journal, struct qn_store_meta *meta, bool is_full,
+                    struct qn_error *err)
+{
+    struct qn_ring_cursor cursor;
+
+    if (qn_failpoint("boot.before_recovery")) {
+        return qn_fail(err, QN_ERR_INTERNAL, "%s: disk I/O error", journal->store->path);
+    }
+    journal->ring =
+        qn_ring_new(qn_ring_file_data(journal->file), journal->file->size, meta->database_id);
+    qn_ring_recover(journal->ring, meta->boot, meta->position, &cursor);
+    journal->writer = qn_writer_new(journal->ring, journal->store, cursor, meta->last_instant_ms);
+    if (!qn_writer_recover(journal->writer, err)) {
+        return false;
+    }
+    meta->boot++;
+    meta->position = qn_writer_position(journal->writer);
+    meta->last_instant_ms = qn_writer_last_instant_ms(journal->writer);
+    if (!qn_store_begin_boot(journal->store, meta->boot, meta->position, meta->last_instant_ms,
+                             err)) {
+        return false;
+    }
+    qn_ring_set_boot(journal->ring, meta->boot);
+    return is_full || qn_store_relax(journal->store, err);
+}
+
+static bool load_all(struct qn_journal *journal, const struct qn_store_meta *meta,
+                     const struct qn_journal_load *load, struct qn_error *err)
+{
+    struct qn_journal_identity identity = {
+        .boot = meta->boot,
+        .lsn = meta->position.lsn,
+        .last_instant_ms = meta->last_instant_ms,
+    };
+    memcpy(identity.handle_key, meta->handle_key, sizeof(identity.handle_key));
+    load->identity(load->state, &identity);
+    return qn_load_rows(journal->store, load, err);
+}
+
+bool qn_journal_open(const struct qn_journal_options *options, const struct qn_journal_load *load,
+                     struct qn_journal **ret_journal, struct qn_error *err)
+{
+    struct qn_journal *journal = qn_memory_new(sizeof(*journal));
+    bool is_full = options->sync == QN_SYNC_FULL;
+    struct qn_store_meta meta;
+    bool ok = false;
+
+    if (!open_files(journal, options, &meta, err) || !recover(journal, &meta, is_full, err) ||
+        !load_all(journal, &meta, load, err)) {
+        goto out;
+    }
+    if (!qn_store_reader_open(&journal->reader, journal->store, err) ||
+        !qn_writer_start(journal->writer, err) ||
+        (is_full && !qn_syncer_start(journal->file, journal->ring, &journal->syncer, err))) {
+        goto out;
+    }
+    *ret_journal = journal;
+    journal = NULL;
+    ok = true;
+
+out:
+    qn_journal_close(journal);
+    return ok;
+}
+
+void qn_journal_close(struct qn_journal *journal)
+{
+    if (journal == NULL) {
+        return;
+    }
+    qn_syncer_stop(journal->syncer);
+    qn_store_reader_close(&journal->reader);
+    qn_writer_stop(journal->writer);
+    qn_writer_free(journal->writer);
+    qn_store_close(journal->store);
+    qn_ring_free(journal->ring);
+    qn_ring_file_close(journal->file); /* last: the lock goes with it */
+    qn_memory_free(journal);
+}
+
+uint64_t qn_journal_append(struct qn_journal *journal, struct qn_str entry, int64_t now_ms)
+{
+    uint64_t lsn = qn_ring_append(journal->ring, entry, now_ms);
+    qn_writer_poke(journal->writer);
+    if (journal->syncer != NULL) {
+        qn_syncer_poke(journal->syncer);
+    }
+    return lsn;
+}
+
+bool qn_journal_has_room(const struct qn_journal *journal)
+{
+    return qn_ring_has_room(journal->ring);
+}
+
+uint64_t qn_journal_last_lsn(const struct qn_journal *journal)
+{
+    return qn_ring_last_lsn(journal->ring);
+}
+
+uint64_t qn_journal_synced_lsn(const struct qn_journal *journal)
+{
+    return journal->syncer != NULL ? qn_syncer_synced_lsn(journal->syncer)
+                                   : qn_ring_last_lsn(journal->ring);
+}
+
+uint64_t qn_journal_written_lsn(const struct qn_journal *journal)
+{
+    return qn_writer_written_lsn(journal->writer);
+}
+
+int qn_journal_sync_fd(const struct qn_journal *journal)
+{
+    return journal->syncer != NULL ? qn_syncer_fd(journal->syncer) : -1;
+}
+
+bool qn_journal_read_content(struct qn_journal *journal, int64_t content_id, struct qn_arena *arena,
+                             struct qn_str *ret_content, struct qn_error *err)
+{
+    return qn_store_reader_content(&journal->reader, content_id, arena, ret_content, err);
+}
+
+void qn_journal_figures(const struct qn_journal *journal, struct qn_journal_figures *ret_figures)
+{
+    struct qn_writer_figures writer;
+    qn_writer_figures(journal->writer, &writer);
+    *ret_figures = (struct qn_journal_figures){
+        .last_lsn = qn_journal_last_lsn(journal),
+        .synced_lsn = qn_journal_synced_lsn(journal),
+        .written_lsn = writer.written_lsn,
+        .ring_bytes_used = qn_ring_used(journal->ring),
+        .ring_bytes_max_used = qn_ring_max_used(journal->ring),
+        .commits = writer.commits,
+        .checkpoints = writer.checkpoints,
+        .write_errors = writer.errors,
+        .wal_bytes = writer.wal_pages * WAL_FRAME,
+    };
+}
