@@ -140,7 +140,7 @@ static int32_t code_unit(const char *at, const char *end)
 }
 
 /* The length of the escape at `at` (a surrogate pair is one), 0 if it is malformed. */
-static size_t escape_length(const char *at, const char *end, uint32_t *ret_code_point)
+static inline size_t escape_length(const char *at, const char *end, uint32_t *ret_code_point)
 {
     int32_t unit;
     int32_t low;
@@ -148,9 +148,9 @@ static size_t escape_length(const char *at, const char *end, uint32_t *ret_code_
     if (end - at < 2) {
         return 0;
     }
-    if (at[1] != 'u') {
-        *ret_code_point = (unsigned char)short_escapes[(unsigned char)at[1]];
-        return *ret_code_point != 0 ? 2 : 0;
+    *ret_code_point = (unsigned char)short_escapes[(unsigned char)at[1]];
+    if (*ret_code_point != 0) {
+        return 2;
     }
     unit = code_unit(at, end);
     if (unit < 0xD800 || unit > 0xDFFF) {
@@ -179,16 +179,9 @@ static bool scan_string(struct qn_json *json, struct qn_str *ret_raw, bool *ret_
         return fail(json);
     }
     begin = json->at;
-    at = begin;
-    for (;;) {
+    at = qn_scan_plain(begin, end, true);
+    while (at < end && *at != '"') {
         size_t len;
-        at = qn_scan_plain(at, end, true);
-        if (at == end) {
-            return fail(json);
-        }
-        if (*at == '"') {
-            break;
-        }
         if (*at == '\\') {
             len = escape_length(at, end, &code_point);
             has_escapes = true;
@@ -203,6 +196,10 @@ static bool scan_string(struct qn_json *json, struct qn_str *ret_raw, bool *ret_
         while (at < end && (unsigned char)*at >= 0x80 && (len = qn_utf8_sequence(at, end)) > 0) {
             at += len;
         }
+        at = qn_scan_plain(at, end, true);
+    }
+    if (at == end) {
+        return fail(json);
     }
     *ret_raw = qn_str(begin, (size_t)(at - begin));
     *ret_has_escapes = has_escapes;
@@ -220,14 +217,16 @@ static size_t unescape(struct qn_str raw, char *out)
     uint32_t code_point = 0;
 
     while (at < end) {
-        const char *backslash = memchr(at, '\\', (size_t)(end - at));
-        size_t plain = (size_t)((backslash != NULL ? backslash : end) - at);
-        memcpy(out, at, plain);
-        out += plain;
+        size_t plain = qn_scan_copy_to_backslash(at, end, out);
         at += plain;
-        while (at < end && *at == '\\') {
+        out += plain;
+        if (at < end) {
             at += escape_length(at, end, &code_point);
-            out += qn_str_encode_code_point(code_point, out);
+            if (code_point < 0x80) {
+                *out++ = (char)code_point; /* nearly all; saves the call */
+            } else {
+                out += qn_str_encode_code_point(code_point, out);
+            }
         }
     }
     return (size_t)(out - start);

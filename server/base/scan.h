@@ -71,4 +71,31 @@ static inline const char *qn_scan_plain(const char *at, const char *end, bool st
     return at;
 }
 
+/* Copies up to the first backslash or the end; returns how much. `out` has room for all of the
+ * text, of which what lies behind the result may be overwritten: a whole block is stored before it
+ * is known how much of it counts. */
+static inline size_t qn_scan_copy_to_backslash(const char *at, const char *end, char *out)
+{
+    const char *begin = at;
+
+#ifdef __SSE2__
+    const __m128i backslash = _mm_set1_epi8('\\');
+
+    while (end - at >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, backslash));
+        _mm_storeu_si128((__m128i *)(void *)out, v);
+        if (mask != 0) {
+            return (size_t)(at - begin) + (size_t)__builtin_ctz(mask);
+        }
+        at += 16;
+        out += 16;
+    }
+#endif
+    while (at < end && *at != '\\') {
+        *out++ = *at++;
+    }
+    return (size_t)(at - begin);
+}
+
 #endif

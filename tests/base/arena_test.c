@@ -123,3 +123,20 @@ Test(arena, done_accepts_an_arena_that_was_never_used)
     qn_arena_done(&zeroed);
     qn_arena_reset(&zeroed);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+
+Test(arena, what_was_not_handed_out_is_poisoned)
+{
+    char *block = qn_arena_alloc(&arena, 20);
+
+    cr_expect_not(__asan_address_is_poisoned(block + 19));
+    cr_expect(__asan_address_is_poisoned(block + 20));
+    cr_expect(__asan_address_is_poisoned(block + 32), "between two blocks");
+    qn_arena_shrink(&arena, block, 20, 5);
+    cr_expect(__asan_address_is_poisoned(block + 5));
+    qn_arena_reset(&arena);
+    cr_expect(__asan_address_is_poisoned(block));
+}
+#endif
