@@ -1,5 +1,5 @@
-/* Memory that is freed at once: one arena per request. Under AddressSanitizer what has not been handed out is
- * poisoned. */
+/* Memory that is freed at once: one arena per request. Under AddressSanitizer what has not been
+ * handed out is poisoned. */
 #ifndef QN_BASE_ARENA_H
 #define QN_BASE_ARENA_H
 

@@ -1,5 +1,5 @@
-/* A growing byte buffer with a hard ceiling. Hitting the ceiling sets `overflow` and drops the rest: the
- * owner asks once at the end instead of after each append. */
+/* A growing byte buffer with a hard ceiling. Hitting the ceiling sets `overflow` and drops the
+ * rest: the owner asks once at the end instead of after each append. */
 #ifndef QN_BASE_BUF_H
 #define QN_BASE_BUF_H
 
@@ -34,7 +34,8 @@ void qn_buf_append_format(struct qn_buf *buf, const char *format, ...) QN_PRINTF
 /* s as a JSON string with quotes; s must be UTF-8. */
 void qn_buf_append_json_string(struct qn_buf *buf, struct qn_str s);
 
-/* Little-endian integers and length-prefixed bytes (uint32 length, then the bytes), for binary records. */
+/* Little-endian integers and length-prefixed bytes (uint32 length, then the bytes), for binary
+ * records. */
 void qn_buf_append_u8(struct qn_buf *buf, uint8_t value);
 void qn_buf_append_u32(struct qn_buf *buf, uint32_t value);
 void qn_buf_append_u64(struct qn_buf *buf, uint64_t value);
@@ -49,7 +50,8 @@ static inline struct qn_str qn_buf_str(const struct qn_buf *buf)
  * qn_memory_free, and leaves an empty buffer. Never NULL. */
 char *qn_buf_take(struct qn_buf *buf, size_t *ret_len);
 
-/* Reads what the functions above wrote. After a short read `failed` stays set and everything reads as 0. */
+/* Reads what the functions above wrote. After a short read `failed` stays set and everything reads
+ * as 0. */
 struct qn_reader {
     const char *at;
     const char *end;

@@ -12,12 +12,14 @@ struct qn_clock {
 
 /* The wall clock; can step backwards when the host's clock does. */
 struct qn_clock qn_clock_system(void);
-/* Milliseconds of the monotonic clock: for network time-outs and rates, never for what a client sees. */
+/* Milliseconds of the monotonic clock: for network time-outs and rates, never for what a client
+ * sees. */
 int64_t qn_clock_monotonic_ms(void);
 /* Microseconds of the monotonic clock. */
 int64_t qn_clock_monotonic_us(void);
 
-/* A clock that stands still at start_ms until it is advanced or given a rate. Free with qn_clock_virtual_free. */
+/* A clock that stands still at start_ms until it is advanced or given a rate. Free with
+ * qn_clock_virtual_free. */
 struct qn_clock qn_clock_virtual_new(int64_t start_ms);
 void qn_clock_virtual_free(struct qn_clock *clock);
 /* Moves it forward by 0 or more. Asserts on a system clock. */

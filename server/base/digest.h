@@ -1,4 +1,5 @@
-/* Digests and encodings: MD5 and SHA-256 over nettle, base64, hex, CRC-32C, and the sealed tokens of receipt handles. */
+/* Digests and encodings: MD5 and SHA-256 over nettle, base64, hex, CRC-32C, and the sealed tokens
+ * of receipt handles. */
 #ifndef QN_BASE_DIGEST_H
 #define QN_BASE_DIGEST_H
 
@@ -21,15 +22,17 @@ void qn_md5_finish(struct qn_md5 *md5, uint8_t ret_digest[16]);
 /* Standard alphabet with padding. */
 void qn_digest_append_base64(struct qn_buf *buf, struct qn_str bytes);
 struct qn_str qn_digest_base64(struct qn_arena *arena, struct qn_str bytes);
-/* Strict: length a multiple of 4, padding right, no blanks. False on anything else, also at the arena's ceiling. */
+/* Strict: length a multiple of 4, padding right, no blanks. False on anything else, also at the
+ * arena's ceiling. */
 QN_MUST_CHECK bool qn_digest_decode_base64(struct qn_arena *arena, struct qn_str text,
                                            struct qn_str *ret_bytes);
 
 /* CRC-32C (Castagnoli), continued from `crc` (0 at the start). */
 uint32_t qn_digest_crc32c(uint32_t crc, const void *bytes, size_t len);
 
-/* 64-bit keyed short digest is not enough against guessing, so a token of 24 bytes is sealed into 32 with
- * AES-128: opaque, and a forged one is refused (8 bytes of zeros must come out). The key is 16 bytes. */
+/* 64-bit keyed short digest is not enough against guessing, so a token of 24 bytes is sealed into
+ * 32 with AES-128: opaque, and a forged one is refused (8 bytes of zeros must come out). The key is
+ * 16 bytes. */
 enum { QN_SEAL_PLAIN = 24, QN_SEAL_SEALED = 32 };
 struct qn_seal {
     uint64_t opaque[72];

@@ -1,5 +1,5 @@
-/* A hash map of nodes that live inside their owners' structs (no allocation per item). It grows a few buckets
- * per insertion: no single call ever moves the whole table. */
+/* A hash map of nodes that live inside their owners' structs (no allocation per item). It grows a
+ * few buckets per insertion: no single call ever moves the whole table. */
 #ifndef QN_BASE_MAP_H
 #define QN_BASE_MAP_H
 
@@ -31,7 +31,8 @@ struct qn_map_node *qn_map_find(const struct qn_map *map, uint64_t hash, const v
 void qn_map_insert(struct qn_map *map, struct qn_map_node *node, uint64_t hash);
 /* The node must be in the map. */
 void qn_map_remove(struct qn_map *map, struct qn_map_node *node);
-/* Calls visit for each node in no particular order; visit may free the node but not change the map. */
+/* Calls visit for each node in no particular order; visit may free the node but not change the map.
+ */
 void qn_map_each(const struct qn_map *map, void (*visit)(void *state, struct qn_map_node *node),
                  void *state);
 

@@ -1,5 +1,5 @@
-/* Heap memory. Running out of it ends the process with one line on stderr: nothing above base has to
- * handle a NULL. */
+/* Heap memory. Running out of it ends the process with one line on stderr: nothing above base has
+ * to handle a NULL. */
 #ifndef QN_BASE_MEMORY_H
 #define QN_BASE_MEMORY_H
 

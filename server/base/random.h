@@ -1,4 +1,5 @@
-/* Seeded random streams (xoshiro256** or alike, seeded by splitmix64). Every draw that a client can see comes from one. */
+/* Seeded random streams (xoshiro256** or alike, seeded by splitmix64). Every draw that a client can
+ * see comes from one. */
 #ifndef QN_BASE_RANDOM_H
 #define QN_BASE_RANDOM_H
 

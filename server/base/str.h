@@ -57,12 +57,12 @@ struct qn_str qn_str_first(struct qn_str s, size_t len);
 /* Without blanks and tabs at both ends. */
 struct qn_str qn_str_trim(struct qn_str s);
 
-/* Cuts at the first `byte`: returns what stands before it and leaves in *rest what stands behind it (none if
- * the byte does not occur: then all of it is returned). */
+/* Cuts at the first `byte`: returns what stands before it and leaves in *rest what stands behind it
+ * (none if the byte does not occur: then all of it is returned). */
 struct qn_str qn_str_cut(struct qn_str s, char byte, struct qn_str *ret_rest);
 
-/* The whole text as a decimal integer (optional '-', no blanks, no '+', no leading-zero rule) within
- * [min, max], or false. */
+/* The whole text as a decimal integer (optional '-', no blanks, no '+', no leading-zero rule)
+ * within [min, max], or false. */
 QN_MUST_CHECK bool qn_str_to_int64(struct qn_str s, int64_t min, int64_t max, int64_t *ret_value);
 
 /* Well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
