@@ -1,31 +1,6 @@
 import pathlib
 import sys
 
-import pytest
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from exchange import client, process  # noqa: E402
-
-
-@pytest.fixture(scope="session")
-def servers():
-    """Real servers, one for each set of options, ended in an orderly way after the last test."""
-    shared = process.Servers()
-    yield shared
-    shared.stop()
-
-
-@pytest.fixture(scope="session")
-def clients():
-    """A kept-alive connection for each server."""
-    opened = {}
-
-    def of(server):
-        if server not in opened:
-            opened[server] = client.Client(server)
-        return opened[server]
-
-    yield of
-    for connection in opened.values():
-        connection.close()
+from exchange.fixtures import clients, servers  # noqa: E402, F401

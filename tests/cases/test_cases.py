@@ -18,8 +18,8 @@ def test_exchange(case, protocol, servers, clients):
     player = Player(case, protocol, server, clients(server))
     try:
         player.play()
-        player.clean_up()
     finally:
+        player.clean_up()
         try:
             server.assert_sound()
         except AssertionError:

@@ -84,7 +84,9 @@ def test_query_names_follow_the_naming_table():
     ]
     both = to_pairs("ReceiveMessage", {"AttributeNames": ["A"], "MessageSystemAttributeNames": ["B"]})
     assert both[2:] == [("AttributeName.1", "A"), ("AttributeName.2", "B")]
-    tags = to_pairs("CreateQueue", {"QueueName": "n", "tags": {"k": "v"}, "Attributes": {"DelaySeconds": "1"}})
+    tags = to_pairs(
+        "CreateQueue", {"QueueName": "n", "tags": {"k": "v"}, "Attributes": {"DelaySeconds": "1"}}
+    )
     assert tags[2:] == [
         ("QueueName", "n"),
         ("Tag.1.Key", "k"),

@@ -13,7 +13,9 @@ class Client:
     def send(self, request):
         """One request of wire.Request; opens the connection again if the server had closed it."""
         if self.connection is None:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=self.timeout_s)
+            self.connection = http.client.HTTPConnection(
+                "127.0.0.1", self.server.port, timeout=self.timeout_s
+            )
         try:
             self.connection.request(request.method, request.path, request.body, request.headers)
             answer = self.connection.getresponse()

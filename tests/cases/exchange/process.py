@@ -68,7 +68,9 @@ class Server:
             if found:
                 return int(found.group(1))
             if self.process.poll() is not None:
-                raise RuntimeError("server ended with %s at start:\n%s" % (self.process.returncode, self.log()))
+                raise RuntimeError(
+                    "server ended with %s at start:\n%s" % (self.process.returncode, self.log())
+                )
             time.sleep(0.02)
         self.kill()
         raise RuntimeError("server did not say where it listens:\n" + self.log())
@@ -115,7 +117,10 @@ class Server:
         log = self.log()
         report = SANITIZER.search(log)
         assert report is None, "sanitizer report:\n" + log[-8000:]
-        assert self.process.poll() is None, "server ended with %s:\n%s" % (self.process.returncode, log[-8000:])
+        assert self.process.poll() is None, "server ended with %s:\n%s" % (
+            self.process.returncode,
+            log[-8000:],
+        )
 
     def stop(self):
         """Ends it as an operator would; the exit status and the log must be clean."""

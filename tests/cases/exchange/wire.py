@@ -93,9 +93,10 @@ def to_form(pairs):
 
 
 def authorization(region="us-east-1", access_key="test"):
-    return (
-        "AWS4-HMAC-SHA256 Credential=%s/20260101/%s/sqs/aws4_request, SignedHeaders=host, Signature=%s"
-        % (access_key, region, "0" * 64)
+    return "AWS4-HMAC-SHA256 Credential=%s/20260101/%s/sqs/aws4_request, SignedHeaders=host, Signature=%s" % (
+        access_key,
+        region,
+        "0" * 64,
     )
 
 
