@@ -1,7 +1,10 @@
 """One kept-alive connection to a server, and calls over it in either protocol."""
 import http.client
+import time
 
 from . import wire
+
+IDLE_S = 5  # an older connection may have been given up by the server; a new one hides no refusal
 
 
 class Client:
@@ -9,9 +12,12 @@ class Client:
         self.server = server
         self.timeout_s = timeout_s
         self.connection = None
+        self.used_at = 0
 
     def send(self, request):
-        """One request of wire.Request; opens the connection again if the server had closed it."""
+        """One request of wire.Request. Never sent twice: a connection that the server drops is a failure."""
+        if time.monotonic() - self.used_at > IDLE_S:
+            self.close()
         if self.connection is None:
             self.connection = http.client.HTTPConnection(
                 "127.0.0.1", self.server.port, timeout=self.timeout_s
@@ -22,6 +28,7 @@ class Client:
             reply = wire.Reply(answer.status, answer.getheaders(), answer.read())
             if answer.will_close:
                 self.close()
+            self.used_at = time.monotonic()
             return reply
         except Exception:
             self.close()
