@@ -15,6 +15,7 @@ BUILD = HERE.parents[1] / "build"
 VENV = pathlib.Path(os.environ.get("QUERN_VENV", str(BUILD / "venv")))
 NODE = BUILD / "sdk-node"
 INSTALL_S = 600
+installing = threading.Lock()
 
 
 class Unavailable(Exception):
@@ -47,12 +48,13 @@ def prepare_venv():
     """The venv with the pinned Python clients, made or brought up to date if need be."""
     wanted = HERE / "requirements.txt"
     stamp = VENV / "sdk-requirements"
-    if not stamp.is_file() or stamp.read_text() != digest_of(wanted):
-        if not (VENV / "bin" / "python").exists():
-            run(["/usr/bin/python3", "-m", "venv", str(VENV)])
-        pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-        run(pip + ["--disable-pip-version-check", "-r", str(wanted)])
-        stamp.write_text(digest_of(wanted))
+    with installing:
+        if not stamp.is_file() or stamp.read_text() != digest_of(wanted):
+            if not (VENV / "bin" / "python").exists():
+                run(["/usr/bin/python3", "-m", "venv", str(VENV)])
+            pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+            run(pip + ["--disable-pip-version-check", "-r", str(wanted)])
+            stamp.write_text(digest_of(wanted))
     return VENV / "bin"
 
 
