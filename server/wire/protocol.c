@@ -8,7 +8,7 @@ static const char json_type[] = "application/x-amz-json-1.0";
 static const char target_prefix[] = "AmazonSQS.";
 static const char api_version[] = "2012-11-05";
 
-enum { ECHO_MAX = 128 }; /* bytes of a name that an error repeats */
+enum { ECHO_MAX = 128, ADDRESS_MAX = 1024 }; /* bytes that an error repeats */
 
 /* "application/json; charset=utf-8" without its parameters. */
 static struct qn_str media_type(struct qn_str header)
@@ -75,14 +75,17 @@ static bool is_missing(const struct qn_field *field, const void *value)
     return qn_wire_is_empty(field, value);
 }
 
-/* Where the input lacks a QueueUrl, the path that the request was sent to names the queue. */
+/* Where the input lacks a QueueUrl, the path that the request was sent to names the queue. In the
+ * query protocol a path that cannot do so gets told, in JSON it is the member that is missed. */
 static bool use_path(struct qn_request *request, struct qn_error *err)
 {
     const struct qn_field *field = queue_url_field(request->action->input);
     struct qn_str path = request->http.path;
+    enum qn_path_kind kind = qn_wire_path_kind(path);
     struct qn_str *queue_url;
 
-    if (field == NULL || qn_wire_path_kind(path) == QN_PATH_ROOT) {
+    if (field == NULL || kind == QN_PATH_ROOT ||
+        (kind == QN_PATH_OTHER && request->protocol == QN_PROTOCOL_JSON)) {
         return true;
     }
     queue_url = (void *)((char *)request->input + field->offset);
@@ -95,6 +98,27 @@ static bool use_path(struct qn_request *request, struct qn_error *err)
                qn_fail(err, QN_ERR_MALFORMED_INPUT, "The path of the request is not UTF-8.");
     }
     return qn_wire_form_decode(&request->arena, path, QN_ERR_MALFORMED_INPUT, queue_url, err);
+}
+
+/* The form of a QueueUrl. A queue's bare name is one in JSON only, and no action knows the
+ * protocol. */
+static bool check_queue_url(const struct qn_request *request, struct qn_error *err)
+{
+    const struct qn_field *field = queue_url_field(request->action->input);
+    const struct qn_str *queue_url;
+    struct qn_str account;
+    struct qn_str name;
+
+    if (field == NULL) {
+        return true;
+    }
+    queue_url = (const void *)((const char *)request->input + field->offset);
+    if (qn_wire_split_queue_url(*queue_url, request->protocol == QN_PROTOCOL_JSON, &account,
+                                &name)) {
+        return true;
+    }
+    return qn_fail(err, QN_ERR_INVALID_ADDRESS, "The address %.*s is not valid for this endpoint.",
+                   QN_STR_ARG(qn_wire_excerpt(*queue_url, ADDRESS_MAX)));
 }
 
 /* Of the input itself only: what an entry of a batch lacks is that entry's failure, and the
@@ -218,7 +242,7 @@ bool qn_wire_decode(struct qn_request *request, const struct qn_wire_defaults *d
     }
     qn_wire_read_caller(request, defaults);
     return (is_json ? decode_json(request, err) : decode_query(request, err)) &&
-           use_path(request, err) && check_required(request, err);
+           use_path(request, err) && check_required(request, err) && check_queue_url(request, err);
 }
 
 /* A message may be spelled much longer than it is: as \u escapes a byte takes six, in a form three.

@@ -1,113 +1,30 @@
-/* What names a queue: URLs in any of their forms, and paths. Only the path counts; the host is
- * whatever the client reaches us by. */
-#include "server/model/limits.h"
+/* What the path of a request and a QueueUrl name. */
+#include "server/model/queue_url.h"
 #include "server/wire/codec.h"
 
-enum { ACCOUNT_DIGITS = 12 };
-
-/* A path in parts. Empty segments count for nothing: clients join bases and paths carelessly. */
-struct path {
-    struct qn_str first;
-    struct qn_str account; /* the last segment but one */
-    struct qn_str name;    /* the last */
-    size_t count;
-};
-
-static struct path split(struct qn_str text)
+enum qn_path_kind qn_wire_path_kind(struct qn_str path)
 {
-    struct path path = {.count = 0};
+    struct qn_str first = QN_STR_NONE;
+    size_t count = 0;
 
-    while (text.len > 0) {
-        struct qn_str segment = qn_str_cut(text, '/', &text);
-        if (segment.len == 0) {
-            continue;
+    while (path.len > 0) {
+        struct qn_str segment = qn_str_cut(path, '/', &path);
+        if (segment.len > 0) {
+            first = count == 0 ? segment : first;
+            count++;
         }
-        if (path.count == 0) {
-            path.first = segment;
-        }
-        path.account = path.name;
-        path.name = segment;
-        path.count++;
     }
-    return path;
-}
-
-/* "/queue/orders", as ElasticMQ writes it: no account. */
-static bool has_no_account(const struct path *path)
-{
-    return path->count == 2 && qn_str_equal(path->first, QN_STR("queue"));
-}
-
-enum qn_path_kind qn_wire_path_kind(struct qn_str text)
-{
-    struct path path = split(text);
-
-    if (path.count == 0) {
+    if (count == 0) {
         return QN_PATH_ROOT;
     }
-    if (path.count == 2 || (path.count == 4 && qn_str_equal(path.first, QN_STR("queue")))) {
+    if (count == 2 || (count == 4 && qn_str_equal(first, QN_STR("queue")))) {
         return QN_PATH_QUEUE;
     }
     return QN_PATH_OTHER;
 }
 
-static bool is_account(struct qn_str text)
-{
-    int64_t number;
-
-    return text.len == ACCOUNT_DIGITS && text.ptr[0] != '-' &&
-           qn_str_to_int64(text, 0, INT64_MAX, &number);
-}
-
-static bool is_bare_name(struct qn_str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool is_alphanumeric =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_alphanumeric && c != '-' && c != '_' && c != '.') {
-            return false;
-        }
-    }
-    return text.len > 0 && text.len <= QN_QUEUE_NAME_MAX;
-}
-
-/* Cuts scheme and host off. Without them *ret_is_url is false, and the text is a path already. */
-static struct qn_str path_of(struct qn_str url, bool *ret_is_url)
-{
-    size_t scheme = qn_str_find(url, QN_STR("://"));
-    struct qn_str path;
-
-    *ret_is_url = scheme < url.len && scheme > 0;
-    if (!*ret_is_url) {
-        return url;
-    }
-    qn_str_cut(qn_str_from(url, scheme + 3), '/', &path);
-    return path;
-}
-
 bool qn_wire_split_queue_url(struct qn_str url, bool bare_names, struct qn_str *ret_account,
                              struct qn_str *ret_name)
 {
-    struct qn_str ignored;
-    bool is_url;
-    struct path path;
-
-    if (bare_names && is_bare_name(url)) {
-        *ret_account = QN_STR_NONE;
-        *ret_name = url;
-        return true;
-    }
-    url = qn_str_cut(qn_str_cut(url, '#', &ignored), '?', &ignored);
-    path = split(path_of(url, &is_url));
-    if (path.count < 2) {
-        return false;
-    }
-    /* "localhost:9324/000000000000/orders": without a scheme the account must look like one. */
-    if (!is_url && url.ptr[0] != '/' && !is_account(path.account)) {
-        return false;
-    }
-    *ret_account = has_no_account(&path) ? QN_STR_NONE : path.account;
-    *ret_name = path.name;
-    return true;
+    return qn_queue_url_split(url, bare_names, ret_account, ret_name);
 }

@@ -8,28 +8,32 @@
 /* What an SQS path means. */
 enum qn_path_kind {
     QN_PATH_ROOT,  /* "/" or "" */
-    QN_PATH_QUEUE, /* "/<account>/<queue>", "/queue/<region>/<account>/<queue>" (LocalStack), "/queue/<name>" (ElasticMQ) */
+    QN_PATH_QUEUE, /* "/<account>/<queue>", "/queue/<region>/<account>/<queue>" (LocalStack),
+                      "/queue/<name>" (ElasticMQ) */
     QN_PATH_OTHER
 };
 
-/* Decides the protocol (Content-Type first: AWS JSON only with the JSON content type, POST and X-Amz-Target),
- * fills request->protocol, caller (account, region, access key from the Authorization header or X-Amz-Credential;
- * unsigned gives the defaults), path_queue, action, and decodes the input into request->input with required
- * members checked. request->http and request->arena must be set; request->caller.url_base too.
- * On failure err holds AWS's error and request->protocol says how to write it; action is set if it was known.
- * Rules: sqs-semantics 2.1, 2.2, 3.1, 3.2; unknown members are ignored, null is absent, the last duplicate key wins. */
+/* Decides the protocol (Content-Type first: AWS JSON only with the JSON content type, POST and
+ * X-Amz-Target), fills request->protocol, caller (account, region, access key from the
+ * Authorization header or X-Amz-Credential; unsigned gives the defaults), path_queue, action, and
+ * decodes the input into request->input with required members checked. request->http and
+ * request->arena must be set; request->caller.url_base too. On failure err holds AWS's error and
+ * request->protocol says how to write it; action is set if it was known. Unknown members are
+ * ignored, null is absent, the last of equal keys wins. A QueueUrl that is missing is the path; one
+ * that has none of the forms of a queue URL is refused (InvalidAddress). */
 struct qn_wire_defaults {
     struct qn_str account;
     struct qn_str region;
 };
-QN_MUST_CHECK bool qn_wire_decode(struct qn_request *request, const struct qn_wire_defaults *defaults,
-                                  struct qn_error *err);
+QN_MUST_CHECK bool qn_wire_decode(struct qn_request *request,
+                                  const struct qn_wire_defaults *defaults, struct qn_error *err);
 
-/* The answer's body for request->output in request->protocol (appends to buf; empty for a JSON action without
- * output members). Content type by qn_wire_content_type. */
+/* The answer's body for request->output in request->protocol (appends to buf; empty for a JSON
+ * action without output members). Content type by qn_wire_content_type. */
 void qn_wire_encode_output(const struct qn_request *request, struct qn_buf *buf);
 
-/* The body of an error in request->protocol. For QUERY protocols QueueDoesNotExist's text gets its query wording. */
+/* The body of an error in request->protocol. For QUERY protocols QueueDoesNotExist's text gets its
+ * query wording. */
 void qn_wire_encode_error(const struct qn_request *request, const struct qn_error *err,
                           struct qn_buf *buf);
 
@@ -38,14 +42,13 @@ const char *qn_wire_content_type(const struct qn_request *request);
 /* Longest body that can still hold a legal request, in bytes; beyond it: REQUEST_TOO_LARGE. */
 size_t qn_wire_body_max(int64_t message_size_limit);
 
-/* Splits a QueueUrl (any scheme, host, port; bare name; the path forms of qn_path_kind) into account and name; account is
- * none where the URL has none. `bare_names` says whether a bare name is accepted (JSON). False: not a queue URL. */
+/* qn_queue_url_split. */
 QN_MUST_CHECK bool qn_wire_split_queue_url(struct qn_str url, bool bare_names,
                                            struct qn_str *ret_account, struct qn_str *ret_name);
 enum qn_path_kind qn_wire_path_kind(struct qn_str path);
 
-/* The members of the input as compact JSON, for the trace and the control API: nothing longer than 256 bytes, bodies left
- * out. */
+/* The members of the input as compact JSON, for the trace and the control API: nothing longer than
+ * 256 bytes, bodies left out. */
 void qn_wire_describe_input(const struct qn_request *request, struct qn_buf *buf);
 
 /* Encoders by shape, also used by the case tests. */
