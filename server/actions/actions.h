@@ -27,12 +27,26 @@ struct qn_action {
     const struct qn_shape *input;
     const struct qn_shape *output;
     unsigned flags;
-    /* Pure validation of what does not depend on the queue. */
-    bool (*check)(const struct qn_tx *tx, const void *input, struct qn_error *err);
+    /* Resolves the queue into tx->queue and refuses what AWS refuses. Changes nothing (but with
+     * --auto-create the queue comes into being here). */
+    bool (*check)(struct qn_tx *tx, const void *input, struct qn_error *err);
+    /* After a successful check in the same transaction. */
     bool (*execute)(struct qn_tx *tx, const void *input, void *ret_output, struct qn_error *err);
-    /* Lists the messages that execute would touch; changes nothing. NULL without QN_ACTION_LOOKS. */
+    /* Lists the messages that execute would touch; changes nothing. NULL without QN_ACTION_LOOKS.
+     */
     void (*look)(struct qn_tx *tx, const void *input, struct qn_facts *ret_facts);
 };
+
+/* The functions and shapes of each row; look functions exist only with QN_ACTION_LOOKS. */
+#define QN_ACTION(symbol, wire_name, input, output, flags)                                         \
+    extern const struct qn_shape input;                                                            \
+    extern const struct qn_shape output;                                                           \
+    bool qn_##symbol##_check(struct qn_tx *tx, const void *in, struct qn_error *err);              \
+    bool qn_##symbol##_execute(struct qn_tx *tx, const void *in, void *ret_output,                 \
+                               struct qn_error *err);                                              \
+    void qn_##symbol##_look(struct qn_tx *tx, const void *in, struct qn_facts *ret_facts);
+#include "server/actions/actions.def"
+#undef QN_ACTION
 
 /* By wire name (case matters), or NULL. */
 const struct qn_action *qn_action_find(struct qn_str name);

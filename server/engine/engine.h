@@ -59,7 +59,7 @@ struct qn_tx {
     struct qn_event_list *events;     /* never NULL */
     const struct qn_verdict *verdict; /* of PRE_COMMIT, when it names entries; else NULL */
     bool wait_is_over;                /* a parked receive whose time has come: answer now */
-    bool dry;                         /* only validate: the loop asks before PRE_COMMIT */
+    struct qn_queue *queue; /* what the action's check resolved */
     struct qn_park park;
 };
 
