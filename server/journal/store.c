@@ -132,6 +132,38 @@ static char *file_name(const char *path)
     return qn_buf_take(&buf, &len);
 }
 
+/* The path of one of the database's files. */
+static char *path_of(const struct qn_store *store, const char *ending)
+{
+    struct qn_buf buf;
+    size_t len;
+    qn_buf_init(&buf, SIZE_MAX);
+    qn_buf_append_format(&buf, "%s%s", store->path, ending);
+    return qn_buf_take(&buf, &len);
+}
+
+static bool is_there(const struct qn_store *store, const char *ending)
+{
+    char *path = path_of(store, ending);
+    bool answer = access(path, F_OK) == 0;
+    qn_memory_free(path);
+    return answer;
+}
+
+static void remove_files(const struct qn_store *store)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        char *path = path_of(store, endings[i]);
+        if (i == 0 && store->origin == QN_STORE_WAS_EMPTY) {
+            (void)!truncate(path, 0);
+        } else {
+            (void)unlink(path);
+        }
+        qn_memory_free(path);
+    }
+}
+
 bool qn_store_open(const char *path, uint64_t seed, struct qn_store **ret_store,
                    struct qn_error *err)
 {
@@ -145,6 +177,7 @@ bool qn_store_open(const char *path, uint64_t seed, struct qn_store **ret_store,
     }
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS,
                          0); /* its counters cost a lock; nobody reads them */
+    bool has_log = is_there(store, "-wal");
     if (sqlite3_open_v2(store->path, &store->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
@@ -155,8 +188,8 @@ bool qn_store_open(const char *path, uint64_t seed, struct qn_store **ret_store,
                     : file == QN_SCHEMA_FILE_EMPTY ? QN_STORE_WAS_EMPTY
                                                    : QN_STORE_KEPT;
     /* Until it is kept, closing must not move pages into a file that may turn out not to be for us.
-     */
-    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+     * Without any, closing tidies up behind itself. */
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log ? 1 : 0, NULL);
     (void)sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
     (void)sqlite3_wal_hook(store->db, note_wal_pages,
                            store); /* also turns its own checkpoints off */
@@ -190,23 +223,6 @@ bool qn_store_relax(struct qn_store *store, struct qn_error *err)
 {
     return qn_store_run_script(store, QN_SCRIPT_synchronous_normal) == SQLITE_OK ||
            qn_store_fail(store, err);
-}
-
-static void remove_files(const struct qn_store *store)
-{
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        struct qn_buf buf;
-        qn_buf_init(&buf, SIZE_MAX);
-        qn_buf_append_format(&buf, "%s%s", store->path, endings[i]);
-        qn_buf_append_char(&buf, '\0');
-        if (i == 0 && store->origin == QN_STORE_WAS_EMPTY) {
-            (void)!truncate(buf.ptr, 0);
-        } else {
-            (void)unlink(buf.ptr);
-        }
-        qn_buf_done(&buf);
-    }
 }
 
 void qn_store_close(struct qn_store *store)
