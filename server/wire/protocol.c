@@ -4,9 +4,14 @@
 
 #include "server/actions/actions.h"
 
-static const char json_type[] = "application/x-amz-json-1.0";
-static const char target_prefix[] = "AmazonSQS.";
-static const char api_version[] = "2012-11-05";
+#define TEXT(literal)                                                                              \
+    {                                                                                              \
+        literal, sizeof(literal) - 1                                                               \
+    }
+
+static const struct qn_str json_type = TEXT("application/x-amz-json-1.0");
+static const struct qn_str target_prefix = TEXT("AmazonSQS.");
+static const struct qn_str api_version = TEXT("2012-11-05");
 
 enum { ECHO_MAX = 128, ADDRESS_MAX = 1024 }; /* bytes that an error repeats */
 
@@ -21,7 +26,8 @@ static struct qn_str media_type(struct qn_str header)
 static bool is_aws_json(const struct qn_http_request *http)
 {
     return qn_str_equal(http->method, QN_STR("POST")) && !qn_str_is_none(http->target) &&
-           qn_str_equal_nocase(media_type(http->content_type), qn_str_from_cstr(json_type));
+           (qn_str_equal(http->content_type, json_type) ||
+            qn_str_equal_nocase(media_type(http->content_type), json_type));
 }
 
 static bool accepts_json(struct qn_str accept)
@@ -141,13 +147,12 @@ static bool check_required(const struct qn_request *request, struct qn_error *er
 static bool decode_json(struct qn_request *request, struct qn_error *err)
 {
     struct qn_str target = request->http.target;
-    struct qn_str prefix = qn_str_from_cstr(target_prefix);
 
-    if (!qn_str_is_utf8(target) || !qn_str_starts_with(target, prefix)) {
+    if (!qn_str_is_utf8(target) || !qn_str_starts_with(target, target_prefix)) {
         return qn_fail(err, QN_ERR_UNKNOWN_OPERATION,
                        "The X-Amz-Target header does not name an operation of AmazonSQS.");
     }
-    target = qn_str_from(target, prefix.len);
+    target = qn_str_from(target, target_prefix.len);
     request->action = qn_action_find(target);
     if (request->action == NULL) {
         return qn_fail(err, QN_ERR_UNKNOWN_OPERATION, "The operation %.*s is not known.",
@@ -199,7 +204,7 @@ static bool check_version(struct qn_request *request, const struct qn_wire_form 
     if (!qn_wire_form_get(&request->arena, form, "Version", &version, err)) {
         return false;
     }
-    if (!qn_str_is_none(version) && !qn_str_equal(version, qn_str_from_cstr(api_version))) {
+    if (!qn_str_is_none(version) && !qn_str_equal(version, api_version)) {
         return qn_fail(err, QN_ERR_NO_SUCH_VERSION, "The version %.*s of the API is not known.",
                        QN_STR_ARG(qn_wire_excerpt(version, ECHO_MAX)));
     }
@@ -226,22 +231,26 @@ static bool decode_query(struct qn_request *request, struct qn_error *err)
            qn_wire_read_query(&request->arena, &form, request->action->input, request->input, err);
 }
 
+enum qn_protocol qn_wire_protocol(const struct qn_http_request *http)
+{
+    if (is_aws_json(http)) {
+        return QN_PROTOCOL_JSON;
+    }
+    return accepts_json(http->accept) ? QN_PROTOCOL_QUERY_JSON : QN_PROTOCOL_QUERY;
+}
+
 bool qn_wire_decode(struct qn_request *request, const struct qn_wire_defaults *defaults,
                     struct qn_error *err)
 {
-    const struct qn_http_request *http = &request->http;
-    bool is_json = is_aws_json(http);
+    struct qn_str path = request->http.path;
 
     request->action = NULL;
     request->input = NULL;
-    request->path_queue = qn_wire_path_kind(http->path) == QN_PATH_QUEUE ? http->path : QN_STR_NONE;
-    if (is_json) {
-        request->protocol = QN_PROTOCOL_JSON;
-    } else {
-        request->protocol = accepts_json(http->accept) ? QN_PROTOCOL_QUERY_JSON : QN_PROTOCOL_QUERY;
-    }
+    request->protocol = qn_wire_protocol(&request->http);
+    request->path_queue = qn_wire_path_kind(path) == QN_PATH_QUEUE ? path : QN_STR_NONE;
     qn_wire_read_caller(request, defaults);
-    return (is_json ? decode_json(request, err) : decode_query(request, err)) &&
+    return (request->protocol == QN_PROTOCOL_JSON ? decode_json(request, err)
+                                                  : decode_query(request, err)) &&
            use_path(request, err) && check_required(request, err) && check_queue_url(request, err);
 }
 

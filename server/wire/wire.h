@@ -28,6 +28,10 @@ struct qn_wire_defaults {
 QN_MUST_CHECK bool qn_wire_decode(struct qn_request *request,
                                   const struct qn_wire_defaults *defaults, struct qn_error *err);
 
+/* The protocol that the head asks for: for errors that come before qn_wire_decode, as of a body
+ * that is too large to be read. */
+enum qn_protocol qn_wire_protocol(const struct qn_http_request *http);
+
 /* The answer's body for request->output in request->protocol (appends to buf; empty for a JSON
  * action without output members). Content type by qn_wire_content_type. */
 void qn_wire_encode_output(const struct qn_request *request, struct qn_buf *buf);

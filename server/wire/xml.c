@@ -43,13 +43,37 @@ static const char *spelling(struct qn_str text, size_t i, bool escape_quotes, bo
     return NULL;
 }
 
+/* The bytes that may not stand for themselves, and the first byte of U+FFFE. */
+static const bool special[256] = {
+    true,         true,         true,         true,         true,
+    true,         true,         true, /* 0x00 */
+    true,         false,        false,        true,         true,
+    true,         true,         true, /* 0x08: not tab and line feed */
+    true,         true,         true,         true,         true,
+    true,         true,         true, /* 0x10 */
+    true,         true,         true,         true,         true,
+    true,         true,         true, /* 0x18 */
+    ['&'] = true, ['<'] = true, ['>'] = true, ['"'] = true, [0xEF] = true,
+};
+
+static size_t find_special(struct qn_str text, size_t i, bool is_utf8)
+{
+    for (; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i];
+        if (special[byte] || (byte >= 0x80 && !is_utf8)) {
+            break;
+        }
+    }
+    return i;
+}
+
 void qn_wire_append_xml_text(struct qn_buf *buf, struct qn_str text, bool escape_quotes)
 {
     bool is_utf8 = qn_str_is_utf8(text);
     size_t written = 0;
     size_t i = 0;
 
-    while (i < text.len) {
+    while ((i = find_special(text, i, is_utf8)) < text.len) {
         size_t len;
         const char *instead = spelling(text, i, escape_quotes, is_utf8, &len);
         if (instead != NULL) {
