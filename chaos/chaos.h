@@ -1,5 +1,6 @@
-/* Faults: rules say what goes wrong, a plan says which rule fires now. The server asks at four points; internal events of the
- * engine (lease.*, msg.*, tick) are fed in where the trace gets them. A plan decides and counts; it does nothing itself. */
+/* Faults: rules say what goes wrong, a plan says which rule fires now. The server asks at four
+ * points; internal events of the engine (lease.*, msg.*, tick) are fed in where the trace gets
+ * them. A plan decides and counts; it does nothing itself. */
 #ifndef QN_CHAOS_CHAOS_H
 #define QN_CHAOS_CHAOS_H
 
@@ -13,19 +14,30 @@ struct qn_plan;
 
 struct qn_plan_options {
     uint64_t seed;
-    /* Counters that outlive the process (trace header), 256 slots of 4 (name hash, matches, fired, last fired ms), or NULL. */
+    /* Counters that outlive the process (trace header), 256 slots of 4 (name hash, matches, fired,
+     * last fired ms), or NULL. */
     uint64_t (*counters)[4];
-    int64_t start_ms; /* virtual instant from which `t`, `between` and `for` count until a `ready` mark moves it */
+    /* Virtual instant from which `t`, `between` and `for` count until a `ready` mark moves it. The
+     * instant of that mark is kept with the counters: a plan that finds it goes on from there. */
+    int64_t start_ms;
+    /* Wire names of the API actions, so that a rule with a misspelt one is refused; NULL accepts
+     * any. Must outlive the plan. */
+    const char *const *actions;
+    size_t action_count;
 };
 
 struct qn_plan *qn_plan_new(const struct qn_plan_options *options);
 void qn_plan_free(struct qn_plan *plan);
 
-/* Parses one rule and adds it at the end. The message of a failure names line, column, what was expected and the nearest legal
- * word. A rule that breaks a promise of AWS is refused unless it says `unsound`. An unnamed rule is called rule-N. */
+/* Parses one rule (chaos/rule.h has the grammar) and adds it at the end. The message of a failure
+ * names line, column, what was expected and the nearest legal word. Refused as well: a rule that
+ * breaks a promise of AWS unless it says `unsound`, one for events that only the harness sees, one
+ * with an action that this server does not carry out, and a second rule of the same name. An
+ * unnamed rule is called rule-N. */
 QN_MUST_CHECK bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err);
 /* A file's text: one rule a line, '#' comments, blank lines. All or nothing. */
-QN_MUST_CHECK bool qn_plan_add_lines(struct qn_plan *plan, struct qn_str text, struct qn_error *err);
+QN_MUST_CHECK bool qn_plan_add_lines(struct qn_plan *plan, struct qn_str text,
+                                     struct qn_error *err);
 /* False: no rule of this name. An empty name removes all. */
 bool qn_plan_remove(struct qn_plan *plan, struct qn_str name);
 size_t qn_plan_rule_count(const struct qn_plan *plan);
@@ -34,15 +46,30 @@ json_t *qn_plan_list(const struct qn_plan *plan);
 
 /* Whether any rule could fire at this point: lets the loop skip gathering facts. */
 bool qn_plan_cares(const struct qn_plan *plan, enum qn_chaos_point point);
-/* The verdict on one request at one point. Counters move here, in the order of the calls. Emits `fault` events into events. */
+/* The verdict on one request at one point. Counters move here, in the order of the calls: each
+ * matching rule counts, the first that fires decides. `events` gets a `fault` event for it, and one
+ * for every other rule that would have fired: rule, match  its name, and which of its matches this
+ * was action       the API action, or the event inside the server code         the verb that the
+ * server carries out itself ("hold", "error", "resurrect" ...), none if it does nothing target what
+ * was hit: message ids with commas between, or "request"; of a chain that the harness carries out
+ *                "instance=QUERN0001", "server" or "harness"
+ *   reason       the chain of actions; of a chain that the harness carries out its part of it, such
+ * as "kill instance"; "shadowed by NAME" if another rule was first: then nothing was done Facts
+ * that are absent: texts none, numbers below 0. By message, the first 64 messages are looked at. */
 struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
                               const struct qn_facts *facts, struct qn_event_list *events);
 
-/* An internal event was appended to the trace, or the clock reached now_ms (event NULL: ticks). May queue effects. */
+/* An internal event was appended to the trace, or the clock reached now_ms (event NULL: ticks). May
+ * queue effects and events for qn_plan_take_events. Never calls back. */
 void qn_plan_observe(struct qn_plan *plan, const struct qn_event *event, int64_t now_ms);
-/* The earliest instant at which the plan wants to be asked again (ticks, effects with `after`), INT64_MAX for never. */
+/* The earliest instant at which the plan wants to be asked again (ticks, effects with `after`),
+ * INT64_MAX for never. */
 int64_t qn_plan_next_ms(const struct qn_plan *plan);
-/* Takes the next effect that is due, in order; false when there is none. Its texts live until the next call. */
+/* Takes the next effect that is due, in order; false when there is none. Its texts live until the
+ * next call. */
 bool qn_plan_take_effect(struct qn_plan *plan, int64_t now_ms, struct qn_effect *ret_effect);
+/* Moves the `fault` and `mark` events of what was observed to the end of a list. To be asked after
+ * each qn_plan_observe, outside of the append that called it. */
+void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events);
 
 #endif

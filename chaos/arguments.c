@@ -1,0 +1,344 @@
+/* The arguments of actions. One function per form; actions.def says which action has which. */
+#include "chaos/parse.h"
+
+#define COUNT_MAX (INT64_C(1) << 50)
+
+static bool parse_nothing(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    (void)action;
+    return !parse->lex.failed;
+}
+
+/* Legal words beside the names of errors.def: what other parts of AWS call the same. */
+static const struct {
+    const char *name;
+    enum qn_error_code code;
+} more_codes[] = {{"InternalError", QN_ERR_INTERNAL},
+                  {"Throttling", QN_ERR_THROTTLING},
+                  {"ServiceUnavailableException", QN_ERR_SERVICE_UNAVAILABLE},
+                  {"AccessDeniedException", QN_ERR_ACCESS_DENIED}};
+
+enum { MORE_CODES = sizeof(more_codes) / sizeof(more_codes[0]) };
+
+static enum qn_error_code code_by_name(struct qn_str name)
+{
+    for (size_t i = 0; i < MORE_CODES; i++) {
+        if (qn_str_equal_nocase(name, qn_str_from_cstr(more_codes[i].name))) {
+            return more_codes[i].code;
+        }
+    }
+    return qn_error_code_by_name(name);
+}
+
+static bool parse_code(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    const char *names[2 * QN_ERR_COUNT + MORE_CODES];
+    size_t count = 0;
+
+    if (parse->lex.kind == QN_LEX_WORD) {
+        action->error = code_by_name(parse->lex.text);
+    }
+    if (action->error == QN_ERR_NONE) {
+        for (int code = QN_ERR_NONE + 1; code < QN_ERR_COUNT; code++) {
+            const struct qn_error_info *info = qn_error_info((enum qn_error_code)code);
+            const char *shape = strchr(info->json_type, '#');
+            names[count++] = shape != NULL ? shape + 1 : info->json_type;
+            names[count++] = info->query_code;
+        }
+        for (size_t i = 0; i < MORE_CODES; i++) {
+            names[count++] = more_codes[i].name;
+        }
+        return qn_lex_fail_words(&parse->lex, "an error code of SQS", names, count);
+    }
+    qn_lex_next(&parse->lex);
+    return !parse->lex.failed;
+}
+
+static bool parse_status(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_parse_integer(parse, "an HTTP status from 200 to 599", 200, 599, &action->count);
+}
+
+static bool parse_error(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!parse_code(parse, action)) {
+        return false;
+    }
+    return !qn_lex_take(&parse->lex, "http") ||
+           qn_parse_integer(parse, "an HTTP status from 400 to 599", 400, 599,
+                            &action->http_status);
+}
+
+static bool shorthand(struct qn_parse *parse, struct qn_rule_action *action,
+                      enum qn_error_code code)
+{
+    action->verb = QN_DO_ERROR;
+    action->error = code;
+    return !parse->lex.failed;
+}
+
+static bool parse_throttle(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return shorthand(parse, action, QN_ERR_THROTTLING);
+}
+
+static bool parse_overlimit(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return shorthand(parse, action, QN_ERR_OVER_LIMIT);
+}
+
+static bool parse_forbidden(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return shorthand(parse, action, QN_ERR_ACCESS_DENIED);
+}
+
+static bool parse_server_error(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!qn_parse_integer(parse, "an HTTP status from 500 to 599", 500, 599,
+                          &action->http_status)) {
+        return false;
+    }
+    return shorthand(parse, action,
+                     action->http_status == 503 ? QN_ERR_SERVICE_UNAVAILABLE : QN_ERR_INTERNAL);
+}
+
+static bool parse_fail_entries(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    int64_t count;
+
+    if (parse->lex.kind == QN_LEX_WORD && qn_str_to_int64(parse->lex.text, 1, 64, &count)) {
+        action->count = count;
+        qn_lex_next(&parse->lex);
+    } else if (!qn_parse_predicate(parse, &action->entries)) {
+        return false;
+    }
+    if (!parse_code(parse, action)) {
+        return false;
+    }
+    action->sender = qn_lex_take(&parse->lex, "sender");
+    return !parse->lex.failed;
+}
+
+static bool parse_count(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_parse_integer(parse, "a number from 0 on", 0, COUNT_MAX, &action->count);
+}
+
+static bool parse_duration(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_parse_duration(parse, &action->duration_ms);
+}
+
+static bool parse_delay(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!qn_parse_duration(parse, &action->duration_ms)) {
+        return false;
+    }
+    return !qn_lex_take(&parse->lex, "jitter") || qn_parse_duration(parse, &action->jitter_ms);
+}
+
+/* 0.5 and 50% are parts of the answer, so are 0 and 1; 100 and 1B are bytes. May be left out. */
+static bool parse_part(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    struct qn_lex *lex = &parse->lex;
+    struct qn_str text = lex->text;
+    double number;
+
+    if (lex->kind != QN_LEX_WORD ||
+        (text.ptr[0] != '.' && !(text.ptr[0] >= '0' && text.ptr[0] <= '9'))) {
+        return !lex->failed; /* whatever it is, it is for the caller */
+    }
+    if (qn_str_ends_with(text, QN_STR("B")) &&
+        qn_str_to_int64(qn_str_first(text, text.len - 1), 0, COUNT_MAX, &action->bytes)) {
+        qn_lex_next(lex);
+        return !lex->failed;
+    }
+    if (qn_str_ends_with(text, QN_STR("%")) &&
+        qn_value_number(qn_str_first(text, text.len - 1), &number) && number <= 100) {
+        action->fraction = number / 100;
+    } else if (qn_value_number(text, &number) && number <= 1) {
+        action->fraction = number;
+    } else if (!qn_str_to_int64(text, 2, COUNT_MAX, &action->bytes)) {
+        return qn_lex_fail_expected(lex, "a part of the answer such as 0.5, 50% or 100B");
+    }
+    qn_lex_next(lex);
+    return !lex->failed;
+}
+
+static bool parse_bandwidth(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    static const struct {
+        const char *unit;
+        int64_t bytes;
+    } units[] = {{"MB/s", 1000000}, {"KB/s", 1000}, {"B/s", 1}, {"/s", 1}};
+    struct qn_lex *lex = &parse->lex;
+
+    for (size_t i = 0; lex->kind == QN_LEX_WORD && i < sizeof(units) / sizeof(units[0]); i++) {
+        struct qn_str unit = qn_str_from_cstr(units[i].unit);
+        int64_t number;
+        if (qn_str_ends_with(lex->text, unit) &&
+            qn_str_to_int64(qn_str_first(lex->text, lex->text.len - unit.len), 1, 1000000000,
+                            &number)) {
+            action->count = number * units[i].bytes;
+            qn_lex_next(lex);
+            return !lex->failed;
+        }
+    }
+    return qn_lex_fail_expected(lex, "bytes per second such as 1000B/s or 64KB/s");
+}
+
+/* instance [= I]: which one; none for the one of the event. */
+static bool parse_instance(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!qn_lex_expect(&parse->lex, "instance")) {
+        return false;
+    }
+    return !qn_lex_take(&parse->lex, "=") ||
+           qn_parse_value(parse, "an instance such as 2", &action->instance);
+}
+
+static bool parse_signal(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    static const char *const signals[] = {"TERM", "KILL", "INT",  "HUP",  "QUIT", "STOP",
+                                          "CONT", "USR1", "USR2", "ABRT", "SEGV", "PIPE"};
+    struct qn_lex *lex = &parse->lex;
+
+    if (qn_lex_is(lex, "instance") && !parse_instance(parse, action)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (qn_lex_take(lex, signals[i])) {
+            action->text = qn_str_from_cstr(signals[i]);
+            return !lex->failed;
+        }
+    }
+    return qn_lex_fail_words(lex, "a signal", signals, sizeof(signals) / sizeof(signals[0]));
+}
+
+static bool parse_stop(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (qn_lex_is(&parse->lex, "instance") && !parse_instance(parse, action)) {
+        return false;
+    }
+    return qn_parse_duration(parse, &action->duration_ms);
+}
+
+static bool parse_spawn(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_parse_integer(parse, "how many instances (1 to 100)", 1, 100, &action->count);
+}
+
+static bool parse_maybe_after(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return !qn_lex_take(&parse->lex, "after") || qn_parse_duration(parse, &action->duration_ms);
+}
+
+static bool parse_crash(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!qn_lex_expect(&parse->lex, "server")) {
+        return false;
+    }
+    return !qn_lex_take(&parse->lex, "at") ||
+           qn_parse_value(parse, "the name of a failpoint", &action->text);
+}
+
+static bool parse_restart(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_lex_expect(&parse->lex, "server") && parse_maybe_after(parse, action);
+}
+
+static bool parse_freeze(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_lex_expect(&parse->lex, "server") && qn_parse_duration(parse, &action->duration_ms);
+}
+
+static bool parse_jump(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!qn_parse_duration(parse, &action->duration_ms)) {
+        return false;
+    }
+    action->force = qn_lex_take(&parse->lex, "force");
+    return !parse->lex.failed;
+}
+
+static bool parse_word(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_parse_value(parse, action->verb == QN_DO_MARK ? "a name" : "a file or a message",
+                          &action->text);
+}
+
+static bool parse_set_attr(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    if (!qn_parse_value(parse, "an attribute's name", &action->text)) {
+        return false;
+    }
+    return qn_lex_expect(&parse->lex, "=") &&
+           qn_parse_value(parse, "an attribute's value", &action->value);
+}
+
+/* One of these words, kept in text. */
+static bool parse_choice(struct qn_parse *parse, struct qn_rule_action *action, const char *what,
+                         const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (qn_lex_take(&parse->lex, words[i])) {
+            action->text = qn_str_from_cstr(words[i]);
+            return !parse->lex.failed;
+        }
+    }
+    return qn_lex_fail_words(&parse->lex, what, words, count);
+}
+
+static bool parse_gate(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    static const char *const words[] = {"open", "close"};
+    return parse_choice(parse, action, "what the gate does", words, 2);
+}
+
+static bool parse_deliver_again(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    static const char *const words[] = {"same", "other", "instance"};
+
+    if (!qn_lex_take(&parse->lex, "to")) {
+        return !parse->lex.failed;
+    }
+    if (!qn_lex_is(&parse->lex, "instance")) {
+        return parse_choice(parse, action, "to whom", words, 3);
+    }
+    action->text = qn_str_from_cstr("instance");
+    return parse_instance(parse, action);
+}
+
+static bool parse_reorder(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    static const char *const words[] = {"reverse", "shuffle", "delay"};
+
+    if (!parse_choice(parse, action, "an order", words, 3)) {
+        return false;
+    }
+    if (qn_str_equal(action->text, QN_STR("delay"))) {
+        return qn_parse_value(parse, "a key", &action->value) && qn_lex_expect(&parse->lex, "by") &&
+               qn_parse_duration(parse, &action->duration_ms);
+    }
+    return !qn_lex_take(&parse->lex, "window") ||
+           (qn_lex_expect(&parse->lex, "=") &&
+            qn_parse_integer(parse, "how many messages (2 to 10000)", 2, 10000, &action->count));
+}
+
+static bool parse_outcome(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return qn_parse_list(parse, "an outcome such as ok or transient", &action->list,
+                         &action->list_count) &&
+           qn_lex_expect(&parse->lex, "for") && qn_parse_predicate(parse, &action->entries);
+}
+
+static bool (*const parsers[])(struct qn_parse *parse, struct qn_rule_action *action) = {
+#define QN_RULE_ACTION(symbol, word, arguments, ...) [QN_DO_##symbol] = parse_##arguments,
+#include "chaos/actions.def"
+#undef QN_RULE_ACTION
+};
+
+bool qn_parse_arguments(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return parsers[action->verb](parse, action);
+}

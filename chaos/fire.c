@@ -1,0 +1,329 @@
+/* What a rule that fires gives: a verdict, effects, events. */
+#include "chaos/plan.h"
+#include "chaos/verbs.h"
+#include "server/base/random.h"
+
+enum { IDS_SHOWN = 10 };
+
+enum qn_chaos_point qn_plan_point(enum qn_rule_point point)
+{
+    switch (point) {
+    case QN_RULE_PRE_COMMIT:
+        return QN_POINT_PRE_COMMIT;
+    case QN_RULE_POST_COMMIT:
+        return QN_POINT_POST_COMMIT;
+    case QN_RULE_MID_RESPONSE:
+    case QN_RULE_POST_RESPONSE:
+        return QN_POINT_REPLY;
+    default:
+        return QN_POINT_ARRIVE;
+    }
+}
+
+static const struct {
+    enum qn_rule_verb verb;
+    enum qn_verdict_kind kind;
+} kinds[] = {
+    {QN_DO_ERROR, QN_VERDICT_ERROR},
+    {QN_DO_FAKE_SUCCESS, QN_VERDICT_FAKE_SUCCESS},
+    {QN_DO_FAIL_ENTRIES, QN_VERDICT_FAIL_ENTRIES},
+    {QN_DO_FALSE_EMPTY, QN_VERDICT_FALSE_EMPTY},
+    {QN_DO_SHORT, QN_VERDICT_SHORT},
+    {QN_DO_DELAY, QN_VERDICT_DELAY},
+    {QN_DO_HOLD, QN_VERDICT_HOLD},
+    {QN_DO_HANG, QN_VERDICT_HANG},
+    {QN_DO_RESET, QN_VERDICT_RESET},
+    {QN_DO_CLOSE, QN_VERDICT_CLOSE},
+    {QN_DO_CRASH, QN_VERDICT_CRASH},
+};
+
+static enum qn_verdict_kind kind_of(enum qn_rule_verb verb)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (kinds[i].verb == verb) {
+            return kinds[i].kind;
+        }
+    }
+    return QN_VERDICT_PASS;
+}
+
+static uint64_t lowest_bits(uint64_t mask, int64_t count)
+{
+    uint64_t lowest = 0;
+
+    for (int64_t i = 0; i < count && mask != 0; i++) {
+        lowest |= mask & (~mask + 1);
+        mask &= mask - 1;
+    }
+    return lowest;
+}
+
+static int64_t delay_of(const struct qn_plan *plan, const struct qn_plan_rule *from,
+                        const struct qn_rule_action *action, uint64_t match)
+{
+    const struct qn_rule_when *when = &from->rule->when;
+    int64_t delay_ms = action->duration_ms;
+
+    if (action->jitter_ms > 0) {
+        uint64_t seed = when->has_seed ? when->seed : plan->options.seed;
+        uint64_t draw = qn_random_mix(seed, from->state.hash, ~match);
+        delay_ms += (int64_t)(draw % (uint64_t)(2 * action->jitter_ms + 1)) - action->jitter_ms;
+    }
+    return delay_ms > 0 ? delay_ms : 0;
+}
+
+/* The part of the answer that a fault at REPLY comes after. */
+static double fraction_of(enum qn_rule_point point, const struct qn_rule_action *action)
+{
+    if (action->fraction >= 0) {
+        return action->fraction;
+    }
+    if (action->bytes >= 0) {
+        return 0;
+    }
+    return point == QN_RULE_POST_RESPONSE ? 1 : point == QN_RULE_MID_RESPONSE ? 0.5 : 0;
+}
+
+static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
+                  const struct qn_rule_action *action, const struct qn_plan_scene *scene,
+                  const struct qn_rule_decision *decision, struct qn_verdict *verdict)
+{
+    *verdict = (struct qn_verdict){.kind = kind_of(action->verb),
+                                   .rule = from->name,
+                                   .entry_mask = decision->fired,
+                                   .count = -1};
+    switch (action->verb) {
+    case QN_DO_ERROR:
+        verdict->error = action->error;
+        verdict->error_http_status = action->http_status > 0 ? (int)action->http_status : 0;
+        verdict->error_sender = qn_error_info(action->error)->sender;
+        break;
+    case QN_DO_FAIL_ENTRIES:
+        verdict->error = action->error;
+        verdict->error_sender = action->sender;
+        verdict->entry_mask =
+            action->entries == NULL
+                ? lowest_bits(decision->fired, action->count)
+                : decision->fired & qn_rule_pred_match(action->entries, scene->subject);
+        break;
+    case QN_DO_SHORT:
+        verdict->count = action->count;
+        break;
+    case QN_DO_DELAY:
+        verdict->delay_ms = delay_of(plan, from, action, decision->match);
+        break;
+    case QN_DO_RESET:
+    case QN_DO_CLOSE:
+    case QN_DO_HANG:
+    case QN_DO_CRASH:
+        verdict->fraction = fraction_of(from->rule->point, action);
+        verdict->count = action->bytes;
+        break;
+    default:
+        break;
+    }
+}
+
+static void queue_effect(struct qn_plan *plan, const struct qn_plan_rule *from,
+                         struct qn_effect effect)
+{
+    struct qn_str *const texts[] = {&effect.rule, &effect.account, &effect.queue,
+                                    &effect.message_id};
+    size_t size = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        size += texts[i]->len;
+    }
+    struct qn_plan_effect *item = qn_memory_new(sizeof(*item) + size);
+    char *end = item->text;
+    for (size_t i = 0; i < 4; i++) {
+        if (!qn_str_is_none(*texts[i])) {
+            memcpy(end, texts[i]->ptr, texts[i]->len);
+            texts[i]->ptr = end;
+            end += texts[i]->len;
+        }
+    }
+    item->effect = effect;
+    item->from = from;
+    struct qn_plan_effect **place = &plan->effects;
+    while (*place != NULL && (*place)->effect.due_ms <= effect.due_ms) {
+        place = &(*place)->next;
+    }
+    item->next = *place;
+    *place = item;
+}
+
+static void queue_effects(struct qn_plan *plan, const struct qn_plan_rule *from,
+                          const struct qn_rule_action *action, const struct qn_plan_scene *scene,
+                          uint64_t fired)
+{
+    const struct qn_rule_subject *subject = scene->subject;
+    struct qn_effect effect = {.kind = QN_EFFECT_CRASH_SERVER,
+                               .rule = from->name,
+                               .due_ms = scene->now_ms + action->after_ms,
+                               .queue = subject->queue};
+
+    if (action->verb == QN_DO_CRASH) {
+        queue_effect(plan, from, effect);
+        return;
+    }
+    effect.kind = action->verb == QN_DO_RESURRECT ? QN_EFFECT_RESURRECT : QN_EFFECT_EXPIRE_LEASE;
+    effect.account = scene->facts != NULL ? scene->facts->account : scene->event->account;
+    for (size_t i = 0; i < subject->message_count && i < 64; i++) {
+        effect.message_id = subject->messages[i].message_id;
+        if ((fired >> i & 1U) != 0 && !qn_str_is_none(effect.message_id)) {
+            queue_effect(plan, from, effect);
+        }
+    }
+}
+
+/* The fault or mark event of this scene, with what is known of the request or event. */
+static struct qn_event event_of(enum qn_event_kind kind, const struct qn_plan_scene *scene,
+                                const struct qn_plan_rule *from)
+{
+    const struct qn_rule_subject *subject = scene->subject;
+    struct qn_event event;
+
+    qn_event_init(&event, kind);
+    event.virtual_ms = scene->now_ms;
+    event.rule = from->name;
+    event.queue = subject->queue;
+    event.instance = subject->instance;
+    event.action = subject->event;
+    if (scene->facts != NULL) {
+        event.request = scene->facts->request_id;
+        event.account = scene->facts->account;
+        event.listener = scene->facts->listener > 0 ? scene->facts->listener : QN_EVENT_NO_INT;
+        event.connection = scene->facts->connection;
+    } else if (scene->event != NULL) {
+        event.account = scene->event->account;
+        event.key = scene->event->key;
+    }
+    return event;
+}
+
+/* Ids of the messages that were hit, or "request"; a tick hits nothing. */
+static void name_messages(struct qn_event *event, const struct qn_plan_scene *scene, uint64_t fired)
+{
+    const struct qn_rule_subject *subject = scene->subject;
+    struct qn_str list = QN_STR_NONE;
+    size_t shown = 0;
+
+    if (scene->facts != NULL && fired == UINT64_MAX) {
+        event->target = QN_STR("request");
+        return;
+    }
+    for (size_t i = 0; i < subject->message_count && i < 64; i++) {
+        struct qn_str id = subject->messages[i].message_id;
+        if ((fired >> i & 1U) == 0 || qn_str_is_none(id) || shown == IDS_SHOWN) {
+            continue;
+        }
+        event->message_id = shown == 0 ? id : QN_STR_NONE;
+        list = shown == 0
+                   ? id
+                   : qn_arena_format(scene->arena, "%.*s,%.*s", QN_STR_ARG(list), QN_STR_ARG(id));
+        shown++;
+    }
+    event->target = list;
+}
+
+/* Whom the harness has to act on. */
+static struct qn_str harness_target(const struct qn_rule_action *action,
+                                    const struct qn_plan_scene *scene)
+{
+    switch (action->verb) {
+    case QN_DO_KILL:
+    case QN_DO_SIGNAL:
+    case QN_DO_STOP: {
+        struct qn_str instance =
+            qn_str_is_none(action->instance) ? scene->subject->instance : action->instance;
+        return qn_arena_format(scene->arena, "instance=%.*s", QN_STR_ARG(instance));
+    }
+    case QN_DO_RESTART:
+    case QN_DO_FREEZE:
+        return QN_STR("server");
+    default:
+        return QN_STR("harness");
+    }
+}
+
+/* The rule's words from one action to the end of the chain. */
+static struct qn_str words_from(const struct qn_rule *rule, size_t i)
+{
+    struct qn_str last = rule->actions[rule->action_count - 1].source;
+
+    return qn_str(rule->actions[i].source.ptr,
+                  (size_t)(last.ptr + last.len - rule->actions[i].source.ptr));
+}
+
+static void tell_fault(const struct qn_plan_rule *from, const struct qn_plan_scene *scene,
+                       const struct qn_rule_decision *decision, uint64_t hit,
+                       enum qn_rule_verb done)
+{
+    const struct qn_rule *rule = from->rule;
+    size_t harness = qn_plan_harness_part(rule);
+    struct qn_event event = event_of(QN_EVENT_FAULT, scene, from);
+
+    event.match = (int64_t)decision->match;
+    name_messages(&event, scene, hit);
+    event.reason = words_from(rule, harness < rule->action_count ? harness : 0);
+    if (harness < rule->action_count) {
+        event.target = harness_target(&rule->actions[harness], scene);
+    }
+    if (done != QN_DO_COUNT) {
+        event.code = qn_str_from_cstr(qn_rule_verb_name(done));
+    }
+    qn_event_list_add(scene->events, &event);
+}
+
+void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan_rule *first,
+                           const struct qn_plan_scene *scene,
+                           const struct qn_rule_decision *decision)
+{
+    struct qn_event event = event_of(QN_EVENT_FAULT, scene, from);
+
+    event.match = (int64_t)decision->match;
+    name_messages(&event, scene, decision->fired);
+    event.reason = qn_arena_format(scene->arena, "shadowed by %.*s", QN_STR_ARG(first->name));
+    qn_event_list_add(scene->events, &event);
+}
+
+bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
+                  const struct qn_plan_scene *scene, const struct qn_rule_decision *decision,
+                  struct qn_verdict *ret_verdict)
+{
+    const struct qn_rule *rule = from->rule;
+    struct qn_verdict verdict = {.kind = QN_VERDICT_PASS, .rule = QN_STR_NONE};
+    enum qn_rule_verb done = QN_DO_COUNT; /* what the fault event calls it */
+
+    for (size_t i = 0; i < rule->action_count; i++) {
+        const struct qn_rule_action *action = &rule->actions[i];
+        bool crashes_here =
+            action->verb == QN_DO_CRASH && action->after_ms == 0 && scene->facts != NULL;
+        if (qn_verb_of(action->verb)->need == QN_NEEDS_REQUEST || crashes_here) {
+            judge(plan, from, action, scene, decision, &verdict);
+            done = action->verb;
+        }
+    }
+    if (verdict.kind == QN_VERDICT_FAIL_ENTRIES && verdict.entry_mask == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < rule->action_count; i++) {
+        const struct qn_rule_action *action = &rule->actions[i];
+        if (action->verb == QN_DO_MARK) {
+            struct qn_event mark = event_of(QN_EVENT_MARK, scene, from);
+            mark.reason = action->text;
+            qn_event_list_add(scene->events, &mark);
+        } else if (action->verb == QN_DO_EXPIRE_LEASE || action->verb == QN_DO_RESURRECT ||
+                   (action->verb == QN_DO_CRASH && verdict.kind != QN_VERDICT_CRASH)) {
+            queue_effects(plan, from, action, scene, decision->fired);
+        } else {
+            continue;
+        }
+        done = done == QN_DO_COUNT ? action->verb : done;
+    }
+    tell_fault(from, scene, decision,
+               verdict.kind == QN_VERDICT_PASS ? decision->fired : verdict.entry_mask, done);
+    *ret_verdict = verdict;
+    return true;
+}

@@ -1,0 +1,69 @@
+/* What the files of the plan share. */
+#ifndef QN_CHAOS_PLAN_H
+#define QN_CHAOS_PLAN_H
+
+#include "chaos/chaos.h"
+#include "chaos/count.h"
+
+enum { QN_PLAN_POINTS = QN_POINT_REPLY + 1 };
+
+struct qn_plan_rule {
+    struct qn_rule *rule;
+    struct qn_rule_state state;
+    struct qn_str name;
+    int64_t next_tick_ms; /* INT64_MIN: not yet known */
+    char name_text[];
+};
+
+struct qn_plan_effect {
+    struct qn_plan_effect *next; /* by due_ms, then by age */
+    const struct qn_plan_rule *from;
+    struct qn_effect effect;
+    char text[]; /* of its names */
+};
+
+struct qn_plan {
+    struct qn_plan_options options;
+    struct qn_rule_names names;
+    struct qn_plan_rule **rules;
+    size_t rule_count;
+    size_t rule_cap;
+    uint64_t names_given;         /* to unnamed rules */
+    size_t cares[QN_PLAN_POINTS]; /* rules per point */
+    bool was_asked;
+    int64_t ready_ms;
+    uint64_t *ready_slot; /* where it is kept, or NULL */
+    struct qn_plan_effect *effects;
+    struct qn_plan_effect *taken; /* whose texts the caller still uses */
+    struct qn_event_list events;  /* of what was observed */
+    struct qn_arena arena;        /* for one event */
+};
+
+/* Who is hit: a request at a point, or an event (facts NULL). */
+struct qn_plan_scene {
+    const struct qn_facts *facts;
+    const struct qn_event *event; /* NULL: a tick, if facts is NULL too */
+    const struct qn_rule_subject *subject;
+    struct qn_arena *arena;
+    struct qn_event_list *events;
+    int64_t now_ms;
+};
+
+/* carry.c: whether this server can do what the rule says. */
+QN_MUST_CHECK bool qn_plan_carries(const struct qn_rule *rule, struct qn_error *err);
+/* The first action that is the harness's; action_count if there is none. */
+size_t qn_plan_harness_part(const struct qn_rule *rule);
+
+/* fire.c: the verdict, the effects and the fault event of a rule that fires. False: no entry is
+ * left to fail, so it does not. */
+bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
+                  const struct qn_plan_scene *scene, const struct qn_rule_decision *decision,
+                  struct qn_verdict *ret_verdict);
+/* The fault event of a rule that came second. */
+void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan_rule *first,
+                           const struct qn_plan_scene *scene,
+                           const struct qn_rule_decision *decision);
+/* The point of the server at which a rule's point is asked. */
+enum qn_chaos_point qn_plan_point(enum qn_rule_point point);
+
+#endif

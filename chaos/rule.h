@@ -1,0 +1,194 @@
+/* One rule of the fault grammar: parsed whole, by the server and by the harness alike. Who carries
+ * out which action is decided elsewhere (plan.h for the server).
+ *
+ *   rule    := ["unsound"] "on" event ["where" pred] {when} ["at" point] "do" action {"then"
+ * action} ["unsound"] ["as" NAME]
+ *              ("at" and "where" and the when-clauses may stand in any order; each at most once)
+ *   event   := [target "."] name          target: sqs sink lambda proc clock; implied by the name
+ *   name    := an API action, with * and ? as wildcards, or any
+ *            | lease.grant | lease.expire | msg.dlq | msg.delete           sqs, inside the server
+ *            | work.begin | work.commit | reject | reconcile | ready       sink
+ *            | invoke | response | init                                    lambda
+ *            | spawn | exit                                                proc
+ *            | tick DURATION                                               clock
+ *   pred    := or-chains of and-chains of [not] (cmp | "(" pred ")"); `and` binds tighter than `or`
+ *   cmp     := field op value
+ *   field   := queue instance code           of the request
+ *            | attempt size wait max entries t (virtual seconds since ready, or a duration)
+ *            | mid rc group tenant key tag body."path" attr."name"         of a message
+ *   op      := = != < <= > >= ~ (with * and ?) | in (VALUE, ...)
+ *   when    := nth LIST | every N | first N | after N | once | times N | prob P [seed S]
+ *            | between DURATION DURATION | for DURATION | per
+ * message|group|instance|queue|connection point   := arrive | pre-commit | post-commit |
+ * mid-response | post-response DURATION is a number with ms, s, m or h. LIST is 1,2,4 with or
+ * without parentheses. A # begins a comment. A value with blanks or signs in it is written "in
+ * quotes".
+ *
+ * What a match is. A predicate with message fields, and `per message` or `per group`, look at each
+ * message of the request (batch entry, or message of an answer): each that fits is one match, and
+ * an action touches these only; a request that touches no message does not match. Otherwise the
+ * request is one match. A time outside of between or for is no match. An absent field equals
+ * nothing: != holds, every other comparison does not. nth, every, first, after count matches, once
+ * and times count firings, each for itself under `per`; prob draws by the seed, the name and the
+ * rule's own count of matches. All clauses must agree. `key` is the idempotencyKey of a JSON body,
+ * or its payload.id. `tenant` is the group on a standard queue, else the body's tenantId. `tag` is
+ * the body's member tag, or the message attribute tag. instance=2 also means the access key
+ * QUERN0002.
+ *
+ * A rule that would break a promise of AWS is refused unless it says `unsound`. */
+#ifndef QN_CHAOS_RULE_H
+#define QN_CHAOS_RULE_H
+
+#include "server/base/arena.h"
+#include "server/model/verdict.h"
+
+enum qn_rule_target {
+    QN_TARGET_SQS,
+    QN_TARGET_SINK,
+    QN_TARGET_LAMBDA,
+    QN_TARGET_PROC,
+    QN_TARGET_CLOCK
+};
+
+enum qn_rule_point {
+    QN_RULE_ANYWHERE, /* an event without points, or none said */
+    QN_RULE_ARRIVE,
+    QN_RULE_PRE_COMMIT,
+    QN_RULE_POST_COMMIT,
+    QN_RULE_MID_RESPONSE,
+    QN_RULE_POST_RESPONSE
+};
+
+enum qn_rule_per {
+    QN_PER_NOTHING,
+    QN_PER_MESSAGE,
+    QN_PER_GROUP,
+    QN_PER_INSTANCE,
+    QN_PER_QUEUE,
+    QN_PER_CONNECTION
+};
+
+/* The rows of actions.def. */
+enum qn_rule_verb {
+#define QN_RULE_ACTION(symbol, ...) QN_DO_##symbol,
+#include "chaos/actions.def"
+#undef QN_RULE_ACTION
+    QN_DO_COUNT
+};
+
+struct qn_rule_pred;
+
+/* Absent numbers are -1, absent texts are none. */
+struct qn_rule_action {
+    enum qn_rule_verb verb;
+    struct qn_str source; /* its words in the rule, with `after` in front */
+    int64_t after_ms;     /* of `after D` in front of it */
+    enum qn_error_code error;
+    int64_t http_status;
+    bool sender;
+    int64_t count; /* short N, fail-entries N, spawn N, status N, capacity N, bandwidth, window */
+    int64_t duration_ms; /* delay, stop, refuse, freeze, jump, shorten-lease, respawn after ... */
+    int64_t jitter_ms;   /* delay */
+    double fraction;     /* reset, close, truncate: 0 to 1 */
+    int64_t bytes;       /* the same in bytes */
+    struct qn_str instance; /* kill, signal, stop, deliver-again; none: the one of the event */
+    struct qn_str text;     /* mark NAME, signal X, crash at FAILPOINT, send FILE, set-attr NAME,
+                               reorder HOW, gate, to */
+    struct qn_str value;    /* set-attr value, reorder delay KEY */
+    struct qn_str *list;    /* outcome LIST */
+    size_t list_count;
+    struct qn_rule_pred *entries; /* fail-entries PRED, outcome ... for PRED; or NULL */
+    bool force;                   /* jump */
+};
+
+struct qn_rule_when {
+    int64_t *nth;
+    size_t nth_count;
+    int64_t every;
+    int64_t first;
+    int64_t after;
+    int64_t times;
+    double prob;
+    bool has_seed;
+    uint64_t seed;
+    int64_t from_ms; /* between */
+    int64_t to_ms;
+    int64_t for_ms;
+    enum qn_rule_per per;
+};
+
+struct qn_rule {
+    struct qn_arena arena; /* all of what follows */
+    struct qn_str whole;   /* as given; first_line is the number of its first line */
+    int64_t first_line;
+    struct qn_str text; /* without blanks and comments around */
+    struct qn_str name; /* none when it has no `as` */
+    enum qn_rule_target target;
+    struct qn_str event;        /* "*" for any */
+    bool is_internal;           /* lease.* and msg.*: no request, no point */
+    int64_t tick_ms;            /* of tick */
+    struct qn_rule_pred *where; /* or NULL */
+    bool by_message;            /* each message is a match of its own */
+    struct qn_rule_when when;
+    enum qn_rule_point point;
+    bool unsound;
+    struct qn_rule_action *actions;
+    size_t action_count; /* at least 1 */
+};
+
+/* The names that an API action may have, for the check of spelling; NULL accepts every name of the
+ * right form. */
+struct qn_rule_names {
+    const char *const *actions;
+    size_t count;
+};
+
+/* text is copied. The message of a failure names line (from first_line on), column, what was
+ * expected and the nearest legal word. Free with qn_rule_free. */
+QN_MUST_CHECK bool qn_rule_parse(struct qn_str text, int64_t first_line,
+                                 const struct qn_rule_names *names, struct qn_rule **ret_rule,
+                                 struct qn_error *err);
+/* Accepts NULL. */
+void qn_rule_free(struct qn_rule *rule);
+
+/* Something that happened, to which a rule may apply: a request at a point, an event of the server,
+ * of the sink ... */
+struct qn_rule_subject {
+    enum qn_rule_target target;
+    struct qn_str event;      /* "DeleteMessage", "msg.delete", "work.commit" */
+    enum qn_rule_point point; /* QN_RULE_ANYWHERE: there are none */
+    struct qn_arena *arena;   /* for reading bodies */
+    struct qn_str queue;
+    struct qn_str instance;
+    struct qn_str code;
+    int64_t connection;
+    int64_t attempt;
+    int64_t size;
+    int64_t wait_s;
+    int64_t max;
+    int64_t entries;
+    int64_t since_ready_ms;
+    bool is_fifo;
+    const struct qn_fact_message *messages;
+    size_t message_count;
+    /* The keys of a single message whose body is not at hand. */
+    struct qn_str key;
+    struct qn_str payload_id;
+};
+
+/* A subject with every number absent. */
+void qn_rule_subject_init(struct qn_rule_subject *subject, enum qn_rule_target target,
+                          struct qn_str event, struct qn_arena *arena);
+
+/* Event, point, predicate and the times of between; not the counts. 0: no match. By message: bit i
+ * says that message i matches (the first 64 are looked at). Otherwise all bits are set. */
+uint64_t qn_rule_match(const struct qn_rule *rule, const struct qn_rule_subject *subject);
+/* The messages (bits as above) for which a predicate holds. */
+uint64_t qn_rule_pred_match(const struct qn_rule_pred *pred, const struct qn_rule_subject *subject);
+
+/* * and ? as in a shell. */
+bool qn_rule_glob(struct qn_str pattern, struct qn_str text);
+/* "delay", "kill" ... */
+const char *qn_rule_verb_name(enum qn_rule_verb verb);
+
+#endif

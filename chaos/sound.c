@@ -1,0 +1,246 @@
+/* What a rule means where its words leave it open (the point, the part of the answer), and what is
+ * refused: what can never happen, and what SQS promises not to do. A consumer may rely on those
+ * promises: to break one proves nothing about it. */
+#include "chaos/parse.h"
+#include "chaos/verbs.h"
+
+/* The actions that touch messages. Those of the grammar that ask for certain requests ask for some
+ * of these. */
+static const char *const message_actions[] = {
+    "SendMessage",
+    "SendMessageBatch",
+    "ReceiveMessage",
+    "DeleteMessage",
+    "DeleteMessageBatch",
+    "ChangeMessageVisibility",
+    "ChangeMessageVisibilityBatch",
+};
+
+static bool is_send(struct qn_str api_action)
+{
+    return qn_str_starts_with(api_action, QN_STR("SendMessage"));
+}
+
+static bool fits(enum qn_rule_verb verb, struct qn_str api_action)
+{
+    bool is_receive = qn_str_equal(api_action, QN_STR("ReceiveMessage"));
+
+    switch (verb) {
+    case QN_DO_FAIL_ENTRIES:
+        return qn_str_ends_with(api_action, QN_STR("Batch"));
+    case QN_DO_FALSE_EMPTY:
+    case QN_DO_SHORT:
+    case QN_DO_DUP_IN_BATCH:
+    case QN_DO_DELIVER_TO_BOTH:
+        return is_receive;
+    case QN_DO_FAKE_SUCCESS:
+        return is_send(api_action) || qn_str_starts_with(api_action, QN_STR("DeleteMessage")) ||
+               qn_str_starts_with(api_action, QN_STR("ChangeMessageVisibility"));
+    case QN_DO_BAD_MD5:
+    case QN_DO_NO_MD5:
+        return is_receive || is_send(api_action);
+    default:
+        return true;
+    }
+}
+
+static bool breaks_fifo(enum qn_rule_verb verb)
+{
+    return verb == QN_DO_DELIVER_AGAIN || verb == QN_DO_DUP_IN_BATCH ||
+           verb == QN_DO_DELIVER_TO_BOTH || verb == QN_DO_RESURRECT || verb == QN_DO_REORDER;
+}
+
+bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *subject)
+{
+    bool is_request = subject->target == QN_TARGET_SQS && !rule->is_internal;
+
+    for (size_t i = 0; i < rule->action_count; i++) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        if ((is_request && !fits(verb, subject->event)) ||
+            (subject->is_fifo && !rule->unsound && breaks_fifo(verb))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t place_of(const struct qn_parse *parse, const struct qn_rule_action *action)
+{
+    return (size_t)(action->source.ptr - parse->lex.whole.ptr);
+}
+
+/* Whether the rule's event can be a request to which the action fits. */
+static bool can_fit(const struct qn_rule *rule, enum qn_rule_verb verb)
+{
+    bool is_choosy = false;
+
+    for (size_t i = 0; i < sizeof(message_actions) / sizeof(message_actions[0]); i++) {
+        struct qn_str name = qn_str_from_cstr(message_actions[i]);
+        is_choosy = is_choosy || !fits(verb, name);
+        if (fits(verb, name) && qn_rule_glob(rule->event, name)) {
+            return true;
+        }
+    }
+    return !is_choosy;
+}
+
+static bool is_sound(struct qn_parse *parse, const struct qn_rule_action *action)
+{
+    const struct qn_rule *rule = parse->rule;
+    bool takes_sends = qn_rule_glob(rule->event, QN_STR("SendMessage")) ||
+                       qn_rule_glob(rule->event, QN_STR("SendMessageBatch"));
+
+    if (rule->unsound) {
+        return true;
+    }
+    if (action->verb == QN_DO_FAKE_SUCCESS && takes_sends) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "fake-success would lose a send that was answered as done, which "
+                              "SQS never does; name Delete* or ChangeMessageVisibility*, or say "
+                              "\"unsound\"");
+    }
+    if (breaks_fifo(action->verb) && qn_pred_wants_fifo(rule->where)) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "%s breaks what SQS promises for FIFO queues (each message once, in "
+                              "order); say \"unsound\" to do it all the same",
+                              qn_rule_verb_name(action->verb));
+    }
+    return true;
+}
+
+/* Events inside the server, of processes and of the clock: nobody waits for an answer. */
+static bool check_without_request(struct qn_parse *parse, const struct qn_rule_action *action)
+{
+    const struct qn_rule *rule = parse->rule;
+    const struct qn_verb *verb = qn_verb_of(action->verb);
+
+    if (verb->need == QN_NEEDS_REQUEST) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "%s needs a request, and %.*s is none", verb->word,
+                              QN_STR_ARG(rule->event));
+    }
+    return true;
+}
+
+static bool check_part(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    enum qn_rule_point point = parse->rule->point;
+    bool cuts = action->fraction > 0 || action->bytes > 0;
+
+    if (action->verb != QN_DO_RESET && action->verb != QN_DO_CLOSE &&
+        action->verb != QN_DO_TRUNCATE) {
+        return true;
+    }
+    if (point == QN_RULE_POST_RESPONSE) {
+        if (action->bytes >= 0 || (action->fraction >= 0 && action->fraction < 1)) {
+            return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                                  "at post-response all of the answer is sent; for a part of it "
+                                  "say `at mid-response`");
+        }
+        action->fraction = 1;
+    } else if (point != QN_RULE_MID_RESPONSE && cuts) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "at %s nothing of the answer is sent yet; for a part of it say `at "
+                              "mid-response`",
+                              qn_rule_point_name(point));
+    } else if (action->fraction < 0 && action->bytes < 0) {
+        action->fraction = point == QN_RULE_MID_RESPONSE ? 0.5 : 0;
+    }
+    return true;
+}
+
+static bool check_at_request(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    const struct qn_rule *rule = parse->rule;
+    const struct qn_verb *verb = qn_verb_of(action->verb);
+    size_t at = place_of(parse, action);
+
+    if (!can_fit(rule, action->verb)) {
+        return qn_lex_fail_at(&parse->lex, at, "%s can be done to no request that \"%.*s\" names",
+                              verb->word, QN_STR_ARG(rule->event));
+    }
+    if ((verb->points >> rule->point & 1U) == 0) {
+        return qn_lex_fail_at(&parse->lex, at, "%s cannot be done at %s", verb->word,
+                              qn_rule_point_name(rule->point));
+    }
+    return check_part(parse, action);
+}
+
+/* The point of a rule that names none: that of its first action that has one. */
+static enum qn_rule_point default_point(const struct qn_rule *rule)
+{
+    for (size_t i = 0; i < rule->action_count; i++) {
+        const struct qn_rule_action *action = &rule->actions[i];
+        if (action->fraction > 0 || action->bytes > 0) {
+            return QN_RULE_MID_RESPONSE;
+        }
+        if (qn_verb_of(action->verb)->point != QN_RULE_ANYWHERE) {
+            return qn_verb_of(action->verb)->point;
+        }
+    }
+    return QN_RULE_ARRIVE;
+}
+
+static bool check_message_fields(struct qn_parse *parse, bool is_request, size_t event_at)
+{
+    struct qn_rule *rule = parse->rule;
+
+    if (!rule->by_message) {
+        return true;
+    }
+    if (rule->target == QN_TARGET_PROC || rule->target == QN_TARGET_CLOCK) {
+        return qn_lex_fail_at(&parse->lex, event_at, "an event of %s has no message to look at",
+                              qn_rule_target_name(rule->target));
+    }
+    if (is_request && rule->point == QN_RULE_ARRIVE &&
+        qn_str_equal(rule->event, QN_STR("ReceiveMessage"))) {
+        return qn_lex_fail_at(&parse->lex, event_at,
+                              "at arrive the messages of a ReceiveMessage are not known; say `at "
+                              "pre-commit`");
+    }
+    return true;
+}
+
+bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at)
+{
+    struct qn_rule *rule = parse->rule;
+    bool is_request = rule->target == QN_TARGET_SQS && !rule->is_internal;
+    bool has_points =
+        !rule->is_internal && rule->target != QN_TARGET_PROC && rule->target != QN_TARGET_CLOCK;
+
+    rule->by_message = qn_pred_names_message(rule->where) || rule->when.per == QN_PER_MESSAGE ||
+                       rule->when.per == QN_PER_GROUP;
+    if (is_request && rule->point == QN_RULE_ANYWHERE) {
+        rule->point = default_point(rule);
+    }
+    if (!has_points && rule->point != QN_RULE_ANYWHERE) {
+        return qn_lex_fail_at(&parse->lex, point_at, "%.*s has no points", QN_STR_ARG(rule->event));
+    }
+    if (!check_message_fields(parse, is_request, event_at)) {
+        return false;
+    }
+    if (qn_pred_names_code(rule->where) && (!is_request || rule->point < QN_RULE_POST_COMMIT)) {
+        return qn_lex_fail_at(&parse->lex, event_at,
+                              "code is known from post-commit on, and of requests only");
+    }
+    for (size_t i = 0; i < rule->action_count; i++) {
+        struct qn_rule_action *action = &rule->actions[i];
+        bool ok = is_sound(parse, action) && (has_points || check_without_request(parse, action)) &&
+                  (!is_request || check_at_request(parse, action));
+        if (!ok) {
+            return false;
+        }
+        if (action->verb == QN_DO_RESURRECT && !qn_str_equal(rule->event, QN_STR("msg.delete"))) {
+            return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                                  "resurrect is for `on msg.delete`: it brings back what was "
+                                  "deleted");
+        }
+        if (action->verb == QN_DO_EXPIRE_LEASE && rule->is_internal &&
+            !qn_str_equal(rule->event, QN_STR("lease.grant"))) {
+            return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                                  "of the events inside the server only lease.grant has a lease "
+                                  "that could expire");
+        }
+    }
+    return true;
+}
