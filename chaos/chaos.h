@@ -47,15 +47,17 @@ json_t *qn_plan_list(const struct qn_plan *plan);
 /* Whether any rule could fire at this point: lets the loop skip gathering facts. */
 bool qn_plan_cares(const struct qn_plan *plan, enum qn_chaos_point point);
 /* The verdict on one request at one point. Counters move here, in the order of the calls: each
- * matching rule counts, the first that fires decides. `events` gets a `fault` event for it, and one
- * for every other rule that would have fired: rule, match  its name, and which of its matches this
- * was action       the API action, or the event inside the server code         the verb that the
- * server carries out itself ("hold", "error", "resurrect" ...), none if it does nothing target what
- * was hit: message ids with commas between, or "request"; of a chain that the harness carries out
- *                "instance=QUERN0001", "server" or "harness"
- *   reason       the chain of actions; of a chain that the harness carries out its part of it, such
- * as "kill instance"; "shadowed by NAME" if another rule was first: then nothing was done Facts
- * that are absent: texts none, numbers below 0. By message, the first 64 messages are looked at. */
+ * matching rule counts, the first that fires decides. `events` gets a `fault` event for it:
+ *   rule, match  its name, and which of its matches this was
+ *   action       the API action, or the event inside the server
+ *   code         the verb that the server carries out itself ("hold", "error", "resurrect" ...)
+ *   target       what was hit: message ids with commas between, or "request"; of a chain that the
+ *                harness carries out "instance=QUERN0001", "server" or "harness"
+ *   reason       the chain of actions; of one that the harness carries out its part of it, such
+ *                as "kill instance"
+ * One for every other rule that would have fired, and to which nothing happened, has no rule, but
+ * the target "rule=NAME" and the reason "shadowed by NAME".
+ * Facts that are absent: texts none, numbers below 0. By message, the first 64 are looked at. */
 struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
                               const struct qn_facts *facts, struct qn_event_list *events);
 

@@ -1,6 +1,7 @@
 /* Counters of rules, and the decision that hangs on them. */
 #include "chaos/count.h"
 
+#include "chaos/verbs.h"
 #include "server/base/random.h"
 
 enum { SLOTS_FOR_PARTS = 192 }; /* the rest stays free for the rules themselves */
@@ -119,7 +120,10 @@ static uint64_t part_key(enum qn_rule_per per, const struct qn_rule_subject *sub
 
     switch (per) {
     case QN_PER_MESSAGE:
-        return message != NULL ? qn_str_hash(message->message_id) : 0;
+        if (message == NULL || qn_str_is_none(message->message_id)) {
+            return qn_str_hash(subject->key);
+        }
+        return qn_str_hash(message->message_id);
     case QN_PER_GROUP:
         queue_and_group[1] = message != NULL ? message->group : QN_STR_NONE;
         return qn_random_mix(qn_str_hash(queue_and_group[0]), qn_str_hash(queue_and_group[1]), 0);
@@ -244,10 +248,11 @@ void qn_rule_decide(const struct qn_rule *rule, struct qn_rule_state *state,
         decide_one(rule, state, subject, moment->seed, only, UINT64_MAX, decision);
         return;
     }
-    for (size_t i = 0; i < subject->message_count && i < QN_COUNT_UNITS / 2; i++) {
+    for (size_t i = 0; i < qn_rule_message_count(subject); i++) {
         uint64_t bit = UINT64_C(1) << i;
         if ((matched & bit) != 0) {
-            decide_one(rule, state, subject, moment->seed, &subject->messages[i], bit, decision);
+            decide_one(rule, state, subject, moment->seed, qn_rule_message(subject, i), bit,
+                       decision);
         }
     }
 }

@@ -282,8 +282,10 @@ void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan
 {
     struct qn_event event = event_of(QN_EVENT_FAULT, scene, from);
 
+    /* Not under `rule`: who looks there for rules that fired must not find this one. */
+    event.rule = QN_STR_NONE;
     event.match = (int64_t)decision->match;
-    name_messages(&event, scene, decision->fired);
+    event.target = qn_arena_format(scene->arena, "rule=%.*s", QN_STR_ARG(from->name));
     event.reason = qn_arena_format(scene->arena, "shadowed by %.*s", QN_STR_ARG(first->name));
     qn_event_list_add(scene->events, &event);
 }

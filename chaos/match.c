@@ -327,13 +327,28 @@ static bool holds(const struct qn_rule_pred *pred, const struct qn_rule_subject 
     return pred->op == QN_OP_UNEQUAL ? !fits : fits;
 }
 
+size_t qn_rule_message_count(const struct qn_rule_subject *subject)
+{
+    if (subject->message_count == 0) {
+        return !qn_str_is_none(subject->key) || !qn_str_is_none(subject->payload_id) ? 1 : 0;
+    }
+    return subject->message_count < MESSAGES_MAX ? subject->message_count : MESSAGES_MAX;
+}
+
+const struct qn_fact_message *qn_rule_message(const struct qn_rule_subject *subject, size_t i)
+{
+    static const struct qn_fact_message unlisted = {.receive_count = -1};
+
+    return subject->message_count == 0 ? &unlisted : &subject->messages[i];
+}
+
 static uint64_t match_messages(const struct qn_rule_pred *pred,
                                const struct qn_rule_subject *subject)
 {
     uint64_t mask = 0;
 
-    for (size_t i = 0; i < subject->message_count && i < MESSAGES_MAX; i++) {
-        if (pred == NULL || holds(pred, subject, &subject->messages[i])) {
+    for (size_t i = 0; i < qn_rule_message_count(subject); i++) {
+        if (pred == NULL || holds(pred, subject, qn_rule_message(subject, i))) {
             mask |= UINT64_C(1) << i;
         }
     }

@@ -1,39 +1,45 @@
 /* One rule of the fault grammar: parsed whole, by the server and by the harness alike. Who carries
- * out which action is decided elsewhere (plan.h for the server).
+ * out which action is decided elsewhere (carry.c for the server).
  *
- *   rule    := ["unsound"] "on" event ["where" pred] {when} ["at" point] "do" action {"then"
- * action} ["unsound"] ["as" NAME]
- *              ("at" and "where" and the when-clauses may stand in any order; each at most once)
- *   event   := [target "."] name          target: sqs sink lambda proc clock; implied by the name
- *   name    := an API action, with * and ? as wildcards, or any
- *            | lease.grant | lease.expire | msg.dlq | msg.delete           sqs, inside the server
- *            | work.begin | work.commit | reject | reconcile | ready       sink
- *            | invoke | response | init                                    lambda
- *            | spawn | exit                                                proc
- *            | tick DURATION                                               clock
- *   pred    := or-chains of and-chains of [not] (cmp | "(" pred ")"); `and` binds tighter than `or`
- *   cmp     := field op value
- *   field   := queue instance code           of the request
- *            | attempt size wait max entries t (virtual seconds since ready, or a duration)
- *            | mid rc group tenant key tag body."path" attr."name"         of a message
- *   op      := = != < <= > >= ~ (with * and ?) | in (VALUE, ...)
- *   when    := nth LIST | every N | first N | after N | once | times N | prob P [seed S]
- *            | between DURATION DURATION | for DURATION | per
- * message|group|instance|queue|connection point   := arrive | pre-commit | post-commit |
- * mid-response | post-response DURATION is a number with ms, s, m or h. LIST is 1,2,4 with or
- * without parentheses. A # begins a comment. A value with blanks or signs in it is written "in
- * quotes".
+ *   rule   := ["unsound"] "on" event {cond} "do" action {"then" action} ["unsound"] ["as" NAME]
+ *   event  := [target "."] name       target: sqs sink lambda proc clock; implied by the name
+ *   name   := an API action, with * and ? as wildcards, or any
+ *           | lease.grant | lease.expire | msg.dlq | msg.delete            sqs, inside the server
+ *           | work.begin | work.commit | reject | reconcile | ready        sink
+ *           | invoke | response | init                                     lambda
+ *           | spawn | exit                                                 proc
+ *           | tick DURATION                                                clock
+ *   cond   := "where" pred | "at" point | when       in any order, each at most once
+ *   pred   := conj {"or" conj}
+ *   conj   := unary {"and" unary}
+ *   unary  := "not" unary | "(" pred ")" | field op value | field "in" "(" value {"," value} ")"
+ *   field  := queue | instance | code                       of the request
+ *           | attempt | size | wait | max | entries         numbers
+ *           | t                                             virtual seconds since ready
+ *           | mid | rc | group | tenant | key | tag | body."path" | attr."name"     of a message
+ *   op     := = | != | < | <= | > | >= | ~                  ~ compares with * and ?
+ *   when   := nth LIST | every N | first N | after N | once | times N | prob P [seed S]
+ *           | between DURATION DURATION | for DURATION
+ *           | per (message | group | instance | queue | connection)
+ *   point  := arrive | pre-commit | post-commit | mid-response | post-response
+ *   action := a row of actions.def; "after" DURATION in front of it lets it wait
  *
- * What a match is. A predicate with message fields, and `per message` or `per group`, look at each
- * message of the request (batch entry, or message of an answer): each that fits is one match, and
- * an action touches these only; a request that touches no message does not match. Otherwise the
- * request is one match. A time outside of between or for is no match. An absent field equals
- * nothing: != holds, every other comparison does not. nth, every, first, after count matches, once
- * and times count firings, each for itself under `per`; prob draws by the seed, the name and the
- * rule's own count of matches. All clauses must agree. `key` is the idempotencyKey of a JSON body,
- * or its payload.id. `tenant` is the group on a standard queue, else the body's tenantId. `tag` is
- * the body's member tag, or the message attribute tag. instance=2 also means the access key
- * QUERN0002.
+ * A DURATION has a unit: 300ms, 2s, 5m, 1h. A LIST is 1,2,4 with or without brackets. A # begins a
+ * comment. A value with blanks or signs in it stands in "quotes", with \" and \\ inside.
+ *
+ * What a match is. A predicate with message fields, `per message` and `per group` look at each
+ * message of the request (batch entry, or message of an answer): each that fits is a match of its
+ * own, and the actions touch these only; a request without messages does not match. Otherwise the
+ * request is one match. At a time outside of between or for there is no match. An absent field
+ * equals nothing: != holds, every other comparison does not.
+ *
+ * When it fires. nth, every, first and after count matches, once and times count firings, each for
+ * itself under `per`; prob draws by the seed, the rule's name and its own count of matches. All
+ * clauses must agree. A message is resurrected once by a rule, whatever else the rule says.
+ *
+ * key is the idempotencyKey of a JSON body or its payload.id, whichever fits. tenant is the group
+ * on a standard queue, else the body's tenantId. tag is the body's member tag, else the message
+ * attribute tag. instance=2 also means the access key QUERN0002.
  *
  * A rule that would break a promise of AWS is refused unless it says `unsound`. */
 #ifndef QN_CHAOS_RULE_H
@@ -171,7 +177,7 @@ struct qn_rule_subject {
     bool is_fifo;
     const struct qn_fact_message *messages;
     size_t message_count;
-    /* The keys of a single message whose body is not at hand. */
+    /* The keys of a message without a body: of the only one, or of one that is not listed. */
     struct qn_str key;
     struct qn_str payload_id;
 };

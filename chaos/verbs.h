@@ -21,6 +21,10 @@ const struct qn_verb *qn_verb_of(enum qn_rule_verb verb);
 const char *qn_rule_point_name(enum qn_rule_point point);
 /* "sqs" ... */
 const char *qn_rule_target_name(enum qn_rule_target target);
+/* The messages that a rule looks at: at most 64; one without an id if the subject has nothing but
+ * a key. */
+size_t qn_rule_message_count(const struct qn_rule_subject *subject);
+const struct qn_fact_message *qn_rule_message(const struct qn_rule_subject *subject, size_t i);
 /* Whether the rule's actions can be done here: fail-entries to a batch, short to a receive; and,
  * unless it is unsound, none that would break a promise of FIFO queues. */
 bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *subject);
