@@ -59,7 +59,7 @@ struct qn_tx {
     struct qn_event_list *events;     /* never NULL */
     const struct qn_verdict *verdict; /* of PRE_COMMIT, when it names entries; else NULL */
     bool wait_is_over;                /* a parked receive whose time has come: answer now */
-    struct qn_queue *queue; /* what the action's check resolved */
+    struct qn_queue *queue;           /* what the action's check resolved */
     struct qn_park park;
 };
 
@@ -86,6 +86,12 @@ void qn_engine_purge_queue(struct qn_tx *tx, struct qn_queue *queue);
 /* Replaces the settings (taken over), after what is due under the old ones has been settled. */
 void qn_engine_change_settings(struct qn_tx *tx, struct qn_queue *queue,
                                struct qn_queue_settings *settings_take);
+/* Tags leave LastModifiedTimestamp alone; call the last one once after the others, it tells the
+ * journal. */
+void qn_engine_set_tag(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
+                       struct qn_str value);
+void qn_engine_remove_tag(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key);
+void qn_engine_tags_changed(struct qn_tx *tx, struct qn_queue *queue);
 /* When a queue of this name was deleted, or -1 if not within the last minute. */
 int64_t qn_engine_deleted_at(struct qn_tx *tx, struct qn_str account, struct qn_str region,
                              struct qn_str name);

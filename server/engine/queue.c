@@ -346,6 +346,24 @@ void qn_engine_change_settings(struct qn_tx *tx, struct qn_queue *queue,
     qn_waiters_wake(tx->engine, queue);
 }
 
+void qn_engine_set_tag(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
+                       struct qn_str value)
+{
+    (void)tx;
+    qn_queue_settings_set_tag(&queue->settings, key, value);
+}
+
+void qn_engine_remove_tag(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key)
+{
+    (void)tx;
+    qn_queue_settings_remove_tag(&queue->settings, key);
+}
+
+void qn_engine_tags_changed(struct qn_tx *tx, struct qn_queue *queue)
+{
+    qn_queue_emit(tx, queue);
+}
+
 const struct qn_queue_settings *qn_queue_settings_of(const struct qn_queue *queue)
 {
     return &queue->settings;
