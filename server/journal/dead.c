@@ -148,6 +148,7 @@ int qn_dead_note_put(struct qn_store *store, uint32_t number, uint32_t generatio
         }
         qn_dead_done(&all);
     }
+    /* A queue that SQLite does not know may have been purged as well: within one batch. */
     return rc == SQLITE_OK ? note(store, QN_SQL_dead_note_purge, number, generation) : rc;
 }
 
