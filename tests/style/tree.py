@@ -1,4 +1,5 @@
 """Reads the source tree for the style tests."""
+import functools
 import re
 from pathlib import Path
 
@@ -21,10 +22,12 @@ def sources(*folders):
                   for path in (TOP / folder).rglob("*.[ch]"))
 
 
+@functools.cache
 def text(path):
     return path.read_text(encoding="utf-8")
 
 
+@functools.cache
 def code(path):
     """A file without comments and with empty strings, line numbers kept."""
     def blank(match):
