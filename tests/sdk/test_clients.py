@@ -91,7 +91,7 @@ def campaigns(request):
 def test_behaviour(campaigns, client, behaviour):
     trouble = campaigns(client).outcome(BY_ID[behaviour])
     if trouble:
-        pytest.fail("%s: %s\n%s" % (client, BY_ID[behaviour]["title"], trouble), pytrace=False)
+        pytest.fail("%s\n(%s)" % (trouble, BY_ID[behaviour]["title"]), pytrace=False)
 
 
 class Ear(http.server.BaseHTTPRequestHandler):
