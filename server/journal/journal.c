@@ -102,7 +102,7 @@ bool qn_journal_open(const struct qn_journal_options *options, const struct qn_j
 {
     struct qn_journal *journal = qn_memory_new(sizeof(*journal));
     bool is_full = options->sync == QN_SYNC_FULL;
-    struct qn_store_meta meta;
+    struct qn_store_meta meta = {.boot = 0};
     bool ok = false;
 
     if (!open_files(journal, options, &meta, err) || !recover(journal, &meta, is_full, err) ||

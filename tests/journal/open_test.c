@@ -157,7 +157,7 @@ Test(journal_open, a_folder_is_refused)
 
 Test(journal_open, a_missing_folder_is_an_error_with_its_path)
 {
-    (void)strcat(f.path, "/not/there.db");
+    (void)snprintf(f.path, sizeof(f.path), "%s/not/there.db", f.folder);
     expect_refusal("/not/there.db");
     expect_refusal("No such file or directory");
 }
@@ -318,7 +318,7 @@ Test(journal_open, what_fails_while_a_new_file_is_made_leaves_nothing_behind)
 Test(journal_open, a_name_that_SQLite_would_read_as_something_else_is_a_file)
 {
     cr_assert_eq(chdir(f.folder), 0);
-    (void)strcpy(f.path, ":memory:");
+    (void)snprintf(f.path, sizeof(f.path), ":memory:");
     make_and_close();
     cr_expect(is_there(""));
     cr_assert(journal_fixture_open(&f));
