@@ -3,9 +3,11 @@
 
 #include "server/base/digest.h"
 #include "server/base/failpoint.h"
+#include "server/base/log.h"
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /* Stands in place of a length: the record of this LSN is at the start of the data area. */
 #define WRAP UINT32_MAX
@@ -148,6 +150,15 @@ static void write_record(struct qn_ring *ring, uint64_t offset, struct header he
     memcpy(at, &header, sizeof(header));
 }
 
+/* A mistake of ours; but to write on would destroy what was promised to be kept, so this is checked
+ * in every build. */
+static _Noreturn void fail_append(const struct qn_ring *ring, size_t len)
+{
+    qn_log(QN_LOG_ERROR, "journal", "an entry was appended that does not fit bytes=%zu used=%llu",
+           len, (unsigned long long)qn_ring_used(ring));
+    abort();
+}
+
 uint64_t qn_ring_append(struct qn_ring *ring, struct qn_str payload, int64_t now_ms)
 {
     uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -156,8 +167,10 @@ uint64_t qn_ring_append(struct qn_ring *ring, struct qn_str payload, int64_t now
     uint64_t left = ring->size - at % ring->size;
     uint64_t size = record_size(payload.len);
 
-    assert(payload.len <= qn_ring_payload_max(ring));
-    assert(at + size + (left < size ? left : 0) - head <= ring->size);
+    if (payload.len > qn_ring_payload_max(ring) ||
+        at + size + (left < size ? left : 0) - head > ring->size) {
+        fail_append(ring, payload.len);
+    }
     if (left < size) {
         if (left >= sizeof(struct header)) {
             write_record(ring, at % ring->size, (struct header){.length = WRAP, .lsn = lsn}, NULL);

@@ -1,6 +1,7 @@
 #include "server/journal/ring.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "server/base/random.h"
@@ -192,4 +193,12 @@ Test(ring, a_full_ring_is_walked_once)
     }
     cr_expect_eq(qn_ring_used(ring), SIZE);
     cr_expect_eq(recover(BOOT, start), count);
+}
+
+Test(ring, an_entry_that_does_not_fit_ends_the_process_before_it_destroys_others, .signal = SIGABRT)
+{
+    for (;;) {
+        (void)qn_ring_append(ring, text(0, qn_ring_payload_max(ring)), 0);
+        cr_assert_leq(qn_ring_used(ring), SIZE);
+    }
 }
