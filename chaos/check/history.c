@@ -1,0 +1,155 @@
+/* The merged list of events of one scenario. */
+#include "chaos/check/history.h"
+
+#include <stdlib.h>
+
+#include "chaos/check/table.h"
+
+/* What is known of a message by its id. */
+struct message {
+    struct qn_str k;
+    struct qn_str grp;
+    struct qn_str sn;
+};
+
+void qn_history_init(struct qn_history *history)
+{
+    *history = (struct qn_history){0};
+    qn_arena_init(&history->arena, SIZE_MAX / 2);
+}
+
+void qn_history_done(struct qn_history *history)
+{
+    qn_memory_free(history->events);
+    qn_arena_done(&history->arena);
+    *history = (struct qn_history){0};
+}
+
+/* Takes the event as it is: its texts lie in the arena already. */
+static void append(struct qn_history *history, const struct qn_check_event *event)
+{
+    if (history->count == history->cap) {
+        history->cap = history->cap > 0 ? history->cap * 2 : 256;
+        history->events = qn_memory_resize(history->events, history->cap, sizeof(*history->events));
+    }
+    history->events[history->count++] = *event;
+}
+
+void qn_history_add(struct qn_history *history, const struct qn_check_event *event)
+{
+    struct qn_check_event copy = *event;
+    struct qn_str *const texts[] = {
+        &copy.req,  &copy.action, &copy.queue, &copy.instance, &copy.invocation, &copy.code,
+        &copy.mid,  &copy.k,      &copy.h,     &copy.grp,      &copy.sn,         &copy.reason,
+        &copy.rule, &copy.target, &copy.ik,    &copy.step,     &copy.what,
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        *texts[i] = qn_arena_copy(&history->arena, *texts[i]);
+    }
+    copy.raw = QN_STR_NONE;
+    append(history, &copy);
+}
+
+bool qn_history_read(struct qn_history *history, struct qn_str text, struct qn_error *err)
+{
+    while (text.len > 0) {
+        struct qn_str rest;
+        struct qn_str line = qn_str_trim(qn_str_cut(text, '\n', &rest));
+        struct qn_check_event event;
+        uint64_t missed;
+        bool is_header;
+        text = rest;
+        if (line.len == 0) {
+            continue;
+        }
+        if (!qn_check_event_read(line, &history->arena, &event, &missed, &is_header, err)) {
+            return false;
+        }
+        history->missed += missed;
+        if (is_header) {
+            history->header = event.raw;
+        } else if (missed == 0) {
+            append(history, &event);
+        }
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct qn_check_event *x = a;
+    const struct qn_check_event *y = b;
+
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* A start of the server names the last entry that its store came back to. What it did beyond that
+ * was forgotten. */
+static void mark_undone(struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *boot = &history->events[i];
+        if (boot->kind != QN_CHECK_BOOT) {
+            continue;
+        }
+        for (size_t j = 0; j < i; j++) {
+            struct qn_check_event *event = &history->events[j];
+            bool is_state =
+                event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY;
+            event->undone = event->undone || (is_state && event->lsn > boot->lsn);
+        }
+    }
+}
+
+static void fill(struct qn_str *known, struct qn_str *text)
+{
+    if (qn_str_is_none(*known)) {
+        *known = *text;
+    } else if (qn_str_is_none(*text)) {
+        *text = *known;
+    }
+}
+
+static void complete_messages(struct qn_history *history)
+{
+    struct qn_table messages;
+
+    qn_table_init(&messages, sizeof(struct message));
+    /* Twice: an event may stand before the one that tells its key. */
+    for (size_t i = 0; i < 2 * history->count; i++) {
+        struct qn_check_event *event = &history->events[i % history->count];
+        if (!qn_str_is_none(event->mid)) {
+            struct message *message = qn_table_at(&messages, event->mid);
+            fill(&message->k, &event->k);
+            fill(&message->grp, &event->grp);
+            fill(&message->sn, &event->sn);
+        }
+    }
+    qn_table_done(&messages);
+}
+
+void qn_history_settle(struct qn_history *history)
+{
+    if (history->count > 0) {
+        qsort(history->events, history->count, sizeof(*history->events), by_number);
+    }
+    mark_undone(history);
+    complete_messages(history);
+}
+
+void qn_history_write(const struct qn_history *history, FILE *file)
+{
+    struct qn_buf buf;
+
+    qn_buf_init(&buf, SIZE_MAX / 2);
+    if (!qn_str_is_none(history->header)) {
+        qn_buf_append_str(&buf, history->header);
+        qn_buf_append_char(&buf, '\n');
+    }
+    for (size_t i = 0; i < history->count; i++) {
+        qn_check_event_write(&history->events[i], &buf);
+    }
+    (void)fwrite(buf.len > 0 ? buf.ptr : "", 1, buf.len, file);
+    qn_buf_done(&buf);
+}

@@ -1,0 +1,99 @@
+/* What happened in one scenario, in one order: the server's trace and the harness's own events
+ * together. */
+#ifndef QN_CHECK_HISTORY_H
+#define QN_CHECK_HISTORY_H
+
+#include <stdio.h>
+
+#include "server/base/error.h"
+#include "server/model/event.h"
+
+enum qn_check_kind {
+    QN_CHECK_OTHER, /* a kind that no checker knows; kept for readers */
+    QN_CHECK_API_IN,
+    QN_CHECK_API_OUT,
+    QN_CHECK_LEASE_GRANT,
+    QN_CHECK_LEASE_EXTEND,
+    QN_CHECK_LEASE_RELEASE,
+    QN_CHECK_LEASE_EXPIRE,
+    QN_CHECK_MSG_SEND,
+    QN_CHECK_MSG_DELETE,
+    QN_CHECK_MSG_DLQ,
+    QN_CHECK_MSG_MOVE,
+    QN_CHECK_MSG_PURGE,
+    QN_CHECK_MSG_EXPIRE,
+    QN_CHECK_MSG_DUPCOPY,
+    QN_CHECK_BOOT,
+    QN_CHECK_FAULT,
+    QN_CHECK_CLOCK,
+    QN_CHECK_MARK,
+    /* The harness's own. */
+    QN_CHECK_LOAD, /* a message was offered to the queue: k, grp, mid; code "OK" when the send was
+                      answered so */
+    QN_CHECK_WORK_BEGIN,  /* a unit of work reached the sink: k, run, instance, attempt, ik, step */
+    QN_CHECK_WORK_COMMIT, /* its effect is there; replayed: it was there before */
+    QN_CHECK_WORK_REPLY,  /* status: what the consumer was answered */
+    QN_CHECK_WORK_ABORT,  /* ended without an effect, reason */
+    QN_CHECK_REJECT,      /* the consumer recorded that it will not work on k */
+    QN_CHECK_RECONCILE,   /* the consumer recorded that it does not know what became of k */
+    QN_CHECK_STATE,       /* a versioned projection was written */
+    QN_CHECK_PROC,        /* what: spawn, ready, signal, exit; instance, pid */
+    QN_CHECK_KIND_COUNT
+};
+
+/* Texts are none and integers QN_EVENT_NO_INT when they are absent. Names in JSON: the table in
+ * event.c. */
+struct qn_check_event {
+    enum qn_check_kind kind;
+    uint64_t seq;
+    uint64_t lsn;
+    int64_t vt;    /* virtual ms */
+    int64_t wt;    /* wall ms */
+    bool undone;   /* of a journal entry that a crash took back */
+    bool replayed; /* work.commit */
+    struct qn_str req, action, queue, instance, invocation, code;
+    struct qn_str mid, k, h, grp, sn;
+    struct qn_str reason, rule, target;
+    struct qn_str ik, step, what;
+    int64_t conn, attempt, status, n, deadline, match, from, to, count;
+    int64_t pid, exit_code, signal, run, work_ms;
+    int64_t visible, in_flight, delayed; /* of mark end */
+    /* Out of the parameters of api.in. */
+    int64_t max, wait, visibility;
+    const struct qn_str *handles;
+    size_t handle_count;
+    struct qn_str raw; /* the line it came from; none for the harness's own */
+};
+
+struct qn_history {
+    struct qn_check_event *events;
+    size_t count;
+    size_t cap;
+    struct qn_arena arena; /* of all texts */
+    struct qn_str header;  /* the line of kind "header", none without one */
+    uint64_t missed;       /* events that were gone before they could be read */
+};
+
+void qn_check_event_init(struct qn_check_event *event, enum qn_check_kind kind);
+const char *qn_check_kind_name(enum qn_check_kind kind);
+/* The parts of reading and writing that know the fields: event.c. */
+QN_MUST_CHECK bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,
+                                       struct qn_check_event *ret_event, uint64_t *ret_missed,
+                                       bool *ret_is_header, struct qn_error *err);
+void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf);
+
+void qn_history_init(struct qn_history *history);
+void qn_history_done(struct qn_history *history);
+/* Copies the event and its texts. */
+void qn_history_add(struct qn_history *history, const struct qn_check_event *event);
+/* Any number of JSON lines. Fails at the first that is none. */
+QN_MUST_CHECK bool qn_history_read(struct qn_history *history, struct qn_str text,
+                                   struct qn_error *err);
+/* Once everything is there: puts the events in order, marks what a crash took back, and completes
+ * k, grp and sn of events that name only their message. May be called again after more was added.
+ */
+void qn_history_settle(struct qn_history *history);
+/* All events as JSON lines, the header first. */
+void qn_history_write(const struct qn_history *history, FILE *file);
+
+#endif

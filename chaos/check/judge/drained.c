@@ -1,0 +1,73 @@
+/* DRAINED: at the end nothing is visible, in flight or delayed on the source queue. */
+#include "chaos/check/judge/judge.h"
+
+struct message {
+    struct qn_str k;
+    int64_t leases;
+    uint64_t last_seq;
+    bool in_queue;
+};
+
+static void note(struct qn_table *messages, const struct qn_check_event *event)
+{
+    if (qn_str_is_none(event->mid)) {
+        return;
+    }
+    struct message *message = qn_table_at(messages, event->mid);
+    message->k = event->k;
+    message->last_seq = event->seq;
+    message->leases += event->kind == QN_CHECK_LEASE_GRANT;
+    if (event->kind == QN_CHECK_MSG_SEND || event->kind == QN_CHECK_MSG_DUPCOPY) {
+        message->in_queue = true;
+    } else if (event->kind >= QN_CHECK_MSG_DELETE && event->kind <= QN_CHECK_MSG_EXPIRE) {
+        message->in_queue = false;
+    }
+}
+
+static void name_those_left(const struct qn_table *messages, int64_t left,
+                            struct qn_finding *finding)
+{
+    const struct message *first = NULL;
+
+    for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
+        const struct message *message = item->value;
+        if (message->in_queue) {
+            first = first != NULL ? first : message;
+            qn_finding_witness(finding, message->last_seq);
+        }
+    }
+    if (first != NULL) {
+        qn_finding_set(
+            finding, QN_RESULT_FAIL,
+            "%lld messages still in the queue at the deadline, among them %.*s (received "
+            "%lld times)",
+            (long long)left, QN_STR_ARG(first->k), (long long)first->leases);
+    } else {
+        qn_finding_set(finding, QN_RESULT_FAIL, "%lld messages still in the queue at the deadline",
+                       (long long)left);
+    }
+}
+
+void qn_judge_drained(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    struct qn_table messages;
+    const struct qn_check_event *end = NULL;
+
+    qn_table_init(&messages, sizeof(struct message));
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"))) {
+            end = event;
+        } else if (event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY &&
+                   qn_judge_on_source(in, event)) {
+            note(&messages, event);
+        }
+    }
+    int64_t left = end != NULL ? end->visible + end->in_flight + end->delayed : 0;
+    if (end == NULL) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "the history has no end");
+    } else if (left > 0) {
+        name_those_left(&messages, left, ret_finding);
+    }
+    qn_table_done(&messages);
+}

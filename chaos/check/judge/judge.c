@@ -1,0 +1,351 @@
+/* The verdict on one scenario: each of its invariants, whether its faults fired, and what follows
+ * from both. */
+#include "chaos/check/judge/judge.h"
+
+#include <stdio.h>
+
+static const struct {
+    const char *name;
+    qn_checker *checker;
+} checkers[] = {
+    {"NO-LOSS", qn_judge_no_loss},
+    {"NO-PHANTOM", qn_judge_no_phantom},
+    {"ONCE", qn_judge_once},
+    {"ACK-AFTER-EFFECT", qn_judge_ack_after_effect},
+    {"DRAINED", qn_judge_drained},
+    {"DLQ-EXACT", qn_judge_dlq_exact},
+    {"GROUP-SERIAL", qn_judge_group_serial},
+    {"GROUP-ORDER", qn_judge_group_order},
+    {"SURVIVES", qn_judge_survives},
+};
+
+/* What every scenario keeps without saying so. */
+static const struct {
+    const char *name;
+    enum qn_severity severity;
+} implied[] = {
+    {"NO-PHANTOM", QN_MUST},
+    /* A supervisor starts it again: a nuisance, unless the scenario says that it must not end. */
+    {"SURVIVES", QN_SHOULD},
+};
+
+static const char *const outcome_names[QN_OUTCOME_COUNT] = {
+    [QN_OUTCOME_PASS] = "PASS",   [QN_OUTCOME_WARN] = "WARN",
+    [QN_OUTCOME_INFO] = "INFO",   [QN_OUTCOME_FAIL] = "FAIL",
+    [QN_OUTCOME_SKIP] = "SKIP",   [QN_OUTCOME_INCONCLUSIVE] = "INCONCLUSIVE",
+    [QN_OUTCOME_ERROR] = "ERROR",
+};
+
+const char *qn_outcome_name(enum qn_outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+qn_checker *qn_judge_checker(struct qn_str name)
+{
+    for (size_t i = 0; i < sizeof(checkers) / sizeof(checkers[0]); i++) {
+        if (qn_str_equal(name, qn_str_from_cstr(checkers[i].name))) {
+            return checkers[i].checker;
+        }
+    }
+    return NULL;
+}
+
+static struct qn_str text_of(const json_t *object, const char *name)
+{
+    return qn_str_from_cstr(json_string_value(json_object_get(object, name)));
+}
+
+static bool array_has(const json_t *array, const char *text)
+{
+    size_t i;
+    const json_t *item;
+
+    json_array_foreach(array, i, item)
+    {
+        if (json_is_string(item) && strcmp(json_string_value(item), text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The consumer called the sink at least once. */
+static bool sees_effects(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        enum qn_check_kind kind = history->events[i].kind;
+        if (kind >= QN_CHECK_WORK_BEGIN && kind <= QN_CHECK_RECONCILE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_ready(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("ready"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct qn_judge_input read_input(const struct qn_history *history, const json_t *header,
+                                        struct qn_arena *arena)
+{
+    const json_t *run = json_object_get(header, "run");
+    const json_t *dead = json_object_get(json_object_get(header, "scenario"), "dead");
+    struct qn_judge_input in = {
+        .history = history,
+        .queue = text_of(run, "queue"),
+        .dlq = text_of(run, "dlq"),
+        .self = text_of(run, "self"),
+        .visibility_ms = json_integer_value(json_object_get(run, "visibility_ms")),
+        .grace_ms = json_integer_value(json_object_get(run, "grace_ms")),
+        .concurrency = json_integer_value(json_object_get(run, "concurrency")),
+        .max_receive = json_integer_value(json_object_get(run, "max_receive")),
+    };
+    size_t i;
+    const json_t *item;
+
+    in.level =
+        json_integer_value(json_object_get(run, "level")) >= QN_LEVEL_SINK || sees_effects(history)
+            ? QN_LEVEL_SINK
+            : QN_LEVEL_PROTOCOL;
+    in.expected_dead = qn_arena_alloc(arena, (json_array_size(dead) + 1) * sizeof(struct qn_str));
+    json_array_foreach(dead, i, item)
+    {
+        if (json_is_string(item)) {
+            in.expected_dead[in.expected_dead_count++] = qn_str_from_cstr(json_string_value(item));
+        }
+    }
+    return in;
+}
+
+static enum qn_severity demoted(enum qn_severity severity, struct qn_str scenario_severity)
+{
+    if (qn_str_equal(scenario_severity, QN_STR("info"))) {
+        return QN_INFO;
+    }
+    if (qn_str_equal(scenario_severity, QN_STR("should")) && severity == QN_MUST) {
+        return QN_SHOULD;
+    }
+    return severity;
+}
+
+static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_input *in,
+                      struct qn_str name, enum qn_severity severity, struct qn_error *err)
+{
+    struct qn_invariant *invariant = &judgement->invariants[judgement->invariant_count++];
+    qn_checker *checker = qn_judge_checker(name);
+
+    invariant->name = qn_arena_copy(&judgement->arena, name).ptr;
+    invariant->severity = severity;
+    if (checker != NULL) {
+        checker(in, &invariant->finding);
+        return true;
+    }
+    return qn_judge_expression(in, name, &invariant->finding, err);
+}
+
+static bool judge_invariants(struct qn_judgement *judgement, const struct qn_judge_input *in,
+                             const json_t *scenario, struct qn_error *err)
+{
+    static const char *const lists[] = {"must", "should", "info"};
+    struct qn_str severity = text_of(scenario, "severity");
+    size_t room = sizeof(implied) / sizeof(implied[0]);
+    size_t i;
+    const json_t *item;
+
+    for (size_t list = 0; list < 3; list++) {
+        room += json_array_size(json_object_get(scenario, lists[list]));
+    }
+    judgement->invariants = qn_arena_alloc(&judgement->arena, room * sizeof(struct qn_invariant));
+    for (size_t list = 0; list < 3; list++) {
+        json_array_foreach(json_object_get(scenario, lists[list]), i, item)
+        {
+            if (!judge_one(judgement, in, qn_str_from_cstr(json_string_value(item)),
+                           demoted((enum qn_severity)list, severity), err)) {
+                return false;
+            }
+        }
+    }
+    for (i = 0; i < sizeof(implied) / sizeof(implied[0]); i++) {
+        if (!array_has(json_object_get(scenario, "must"), implied[i].name) &&
+            !array_has(json_object_get(scenario, "should"), implied[i].name) &&
+            !judge_one(judgement, in, qn_str_from_cstr(implied[i].name),
+                       demoted(implied[i].severity, severity), err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An event of a batch may be about several messages; one that lost to another rule is about none.
+ */
+static int64_t times_fired(const struct qn_check_event *event)
+{
+    int64_t times = 1;
+
+    if (qn_str_starts_with(event->reason, QN_STR("shadowed"))) {
+        return 0;
+    }
+    for (size_t i = 0; i < event->target.len; i++) {
+        times += event->target.ptr[i] == ',';
+    }
+    return times;
+}
+
+static void count_faults(struct qn_judgement *judgement, const struct qn_history *history,
+                         const json_t *run)
+{
+    const json_t *planned = json_object_get(run, "faults");
+    size_t i;
+    const json_t *item;
+
+    judgement->faults = qn_arena_alloc(&judgement->arena, (json_array_size(planned) + 1) *
+                                                              sizeof(struct qn_planned_fault));
+    json_array_foreach(planned, i, item)
+    {
+        struct qn_planned_fault *fault = &judgement->faults[judgement->fault_count++];
+        struct qn_str name = text_of(item, "name");
+        fault->rule = qn_arena_copy(&judgement->arena, name).ptr;
+        fault->planned = json_integer_value(json_object_get(item, "planned"));
+        for (size_t j = 0; j < history->count; j++) {
+            const struct qn_check_event *event = &history->events[j];
+            if (event->kind == QN_CHECK_FAULT && qn_str_equal(event->rule, name)) {
+                fault->fired += times_fired(event);
+            }
+        }
+    }
+}
+
+static const struct qn_invariant *first_broken(const struct qn_judgement *judgement,
+                                               enum qn_severity severity)
+{
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement->invariants[i];
+        if (invariant->severity == severity && invariant->finding.result == QN_RESULT_FAIL) {
+            return invariant;
+        }
+    }
+    return NULL;
+}
+
+static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, const char *format,
+                     ...) QN_PRINTF(3, 4);
+
+static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, const char *format,
+                     ...)
+{
+    va_list args;
+
+    judgement->outcome = outcome;
+    va_start(args, format);
+    (void)vsnprintf(judgement->text, sizeof(judgement->text), format, args);
+    va_end(args);
+}
+
+/* True when there is no verdict of pass or fail to be had. */
+static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_input *in,
+                         const json_t *scenario)
+{
+    const json_t *needs = json_object_get(scenario, "needs");
+
+    if (in->level < QN_LEVEL_SINK && json_array_size(needs) > 0 && !array_has(needs, "none")) {
+        conclude(judgement, QN_OUTCOME_SKIP,
+                 "needs the effect sink, and the consumer never called it ($QUERN_SINK_URL)");
+        return true;
+    }
+    for (size_t i = 0; i < judgement->fault_count; i++) {
+        const struct qn_planned_fault *fault = &judgement->faults[i];
+        if (fault->fired < fault->planned) {
+            conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s fired %lld of %lld times",
+                     fault->rule, (long long)fault->fired, (long long)fault->planned);
+            return true;
+        }
+    }
+    struct qn_finding drained = {0};
+    qn_judge_drained(in, &drained);
+    if (drained.result != QN_RESULT_PASS) {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "no full drain: %s", drained.text);
+        return true;
+    }
+    return false;
+}
+
+static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_input *in,
+                         const json_t *scenario)
+{
+    const struct qn_invariant *broken = first_broken(judgement, QN_MUST);
+
+    if (in->history->missed > 0) {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "%llu events of the trace are missing",
+                 (unsigned long long)in->history->missed);
+    } else if (!is_ready(in->history)) {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "the consumer never became ready");
+    } else if (broken != NULL) {
+        conclude(judgement, QN_OUTCOME_FAIL, "%s: %s", broken->name, broken->finding.text);
+    } else if (is_undecided(judgement, in, scenario)) {
+        return;
+    } else if ((broken = first_broken(judgement, QN_SHOULD)) != NULL) {
+        conclude(judgement, QN_OUTCOME_WARN, "%s: %s", broken->name, broken->finding.text);
+    } else if (strcmp(text_of(scenario, "severity").ptr, "info") == 0) {
+        broken = first_broken(judgement, QN_INFO);
+        conclude(judgement, QN_OUTCOME_INFO, "%s", broken != NULL ? broken->finding.text : "");
+    } else {
+        conclude(judgement, QN_OUTCOME_PASS, "%s", "");
+        for (size_t i = 0; i < judgement->invariant_count && judgement->text[0] == '\0'; i++) {
+            const struct qn_finding *finding = &judgement->invariants[i].finding;
+            if (finding->result == QN_RESULT_PASS) {
+                conclude(judgement, QN_OUTCOME_PASS, "%s", finding->text);
+            }
+        }
+    }
+}
+
+bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgement,
+              struct qn_error *err)
+{
+    struct qn_judgement judgement = {0};
+    json_t *header =
+        qn_str_is_none(history->header)
+            ? NULL
+            : json_loadb(history->header.ptr, history->header.len, JSON_ALLOW_NUL, NULL);
+    const json_t *scenario = json_object_get(header, "scenario");
+    const json_t *run = json_object_get(header, "run");
+    bool ok = false;
+
+    qn_arena_init(&judgement.arena, SIZE_MAX / 2);
+    if (!json_is_string(json_object_get(scenario, "severity")) || !json_is_object(run)) {
+        (void)qn_fail(err, QN_ERR_MALFORMED_INPUT,
+                      "the trace has no header that names its scenario and its run");
+        goto out;
+    }
+    struct qn_judge_input in = read_input(history, header, &judgement.arena);
+    if (!judge_invariants(&judgement, &in, scenario, err)) {
+        goto out;
+    }
+    judgement.level = in.level;
+    count_faults(&judgement, history, run);
+    qn_accounting_init(&judgement.accounting, &in);
+    conclude_all(&judgement, &in, scenario);
+    *ret_judgement = judgement;
+    judgement = (struct qn_judgement){0};
+    ok = true;
+
+out:
+    qn_judgement_done(&judgement);
+    json_decref(header);
+    return ok;
+}
+
+void qn_judgement_done(struct qn_judgement *judgement)
+{
+    qn_accounting_done(&judgement->accounting);
+    qn_arena_done(&judgement->arena);
+    *judgement = (struct qn_judgement){0};
+}

@@ -1,0 +1,146 @@
+/* From a history to a verdict. Everything here is a pure function of the history and of what its
+ * header declares: nothing knows which consumer ran. */
+#ifndef QN_CHECK_JUDGE_H
+#define QN_CHECK_JUDGE_H
+
+#include <jansson.h>
+
+#include "chaos/check/history.h"
+#include "chaos/check/table.h"
+
+/* How much of the consumer can be seen. */
+enum qn_level {
+    QN_LEVEL_PROTOCOL = 0, /* its calls to the queue only */
+    QN_LEVEL_SINK = 2      /* its effects too */
+};
+
+/* What a checker is given. */
+struct qn_judge_input {
+    const struct qn_history *history;
+    enum qn_level level;
+    struct qn_str queue; /* names; events on other queues are not the consumer's source */
+    struct qn_str dlq;   /* none without one */
+    struct qn_str self;  /* access key of the harness: its own calls are not the consumer's */
+    int64_t visibility_ms;
+    int64_t grace_ms;
+    int64_t concurrency;
+    int64_t max_receive;
+    struct qn_str *expected_dead; /* keys that belong into the dead-letter queue */
+    size_t expected_dead_count;
+};
+
+enum qn_result { QN_RESULT_PASS, QN_RESULT_FAIL, QN_RESULT_NOT_OBSERVABLE };
+
+enum { QN_WITNESS_MAX = 8, QN_FINDING_TEXT = 320 };
+
+struct qn_finding {
+    enum qn_result result;
+    uint64_t witness[QN_WITNESS_MAX]; /* sequence numbers, in order */
+    size_t witness_count;
+    char text[QN_FINDING_TEXT]; /* what was seen; of a pass it may be a figure worth telling, or
+                                   empty */
+};
+
+typedef void qn_checker(const struct qn_judge_input *in, struct qn_finding *ret_finding);
+
+/* One per file, named as in the list of invariants. The finding comes in zeroed: a pass. */
+qn_checker qn_judge_no_loss;
+qn_checker qn_judge_no_phantom;
+qn_checker qn_judge_once;
+qn_checker qn_judge_ack_after_effect;
+qn_checker qn_judge_drained;
+qn_checker qn_judge_dlq_exact;
+qn_checker qn_judge_group_serial;
+qn_checker qn_judge_group_order;
+qn_checker qn_judge_survives;
+
+/* NULL when there is no invariant of this name. */
+qn_checker *qn_judge_checker(struct qn_str name);
+
+/* Helpers of the checkers. */
+void qn_finding_set(struct qn_finding *finding, enum qn_result result, const char *format, ...)
+    QN_PRINTF(3, 4);
+/* Beyond the room the event is not named. */
+void qn_finding_witness(struct qn_finding *finding, uint64_t seq);
+/* Not a state event that a crash took back, and not a call of the harness itself. */
+bool qn_judge_counts(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* Counts, and is about the source queue. */
+bool qn_judge_on_source(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* By value, as numbers of many digits. */
+int qn_judge_compare_sn(struct qn_str a, struct qn_str b);
+
+/* An expression over the history, for example "leases(k-002) >= 2". Fails only when it cannot be
+ * read. */
+QN_MUST_CHECK bool qn_judge_expression(const struct qn_judge_input *in, struct qn_str text,
+                                       struct qn_finding *ret_finding, struct qn_error *err);
+
+/* The value of one without comparison, for example "3*V+10s" in milliseconds. */
+QN_MUST_CHECK bool qn_judge_number(const struct qn_judge_input *in, struct qn_str text,
+                                   int64_t *ret_value, struct qn_error *err);
+
+/* What an expression counts, per business key and over all. */
+struct qn_tally_key {
+    int64_t sent, leases, attempts, effects, deletes, dead;
+};
+struct qn_tally {
+    struct qn_table keys;  /* struct qn_tally_key */
+    struct qn_table calls; /* int64_t per action */
+    struct qn_table kinds; /* int64_t per kind of event */
+};
+void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in);
+void qn_tally_done(struct qn_tally *tally);
+
+enum qn_outcome {
+    QN_OUTCOME_PASS,
+    QN_OUTCOME_WARN,
+    QN_OUTCOME_INFO,
+    QN_OUTCOME_FAIL,
+    QN_OUTCOME_SKIP,
+    QN_OUTCOME_INCONCLUSIVE,
+    QN_OUTCOME_ERROR,
+    QN_OUTCOME_COUNT
+};
+/* "PASS"... */
+const char *qn_outcome_name(enum qn_outcome outcome);
+
+enum qn_severity { QN_MUST, QN_SHOULD, QN_INFO };
+
+struct qn_invariant {
+    const char *name; /* lies in the judgement's arena */
+    enum qn_severity severity;
+    struct qn_finding finding;
+};
+
+struct qn_planned_fault {
+    const char *rule;
+    int64_t planned;
+    int64_t fired;
+};
+
+/* In the multisets of the end-of-run accounting: sizes, and the keys where they matter. */
+struct qn_accounting {
+    int64_t attempts, acked, applied;
+    json_t *lost, *unexpected, *duplicated, *recovered, *orphaned, *premature; /* arrays of keys */
+};
+
+struct qn_judgement {
+    enum qn_outcome outcome;
+    enum qn_level level;
+    char text[QN_FINDING_TEXT]; /* the one line beside the verdict */
+    struct qn_invariant *invariants;
+    size_t invariant_count;
+    struct qn_planned_fault *faults;
+    size_t fault_count;
+    struct qn_accounting accounting;
+    struct qn_arena arena;
+};
+
+/* Judges a settled history by its header. Fails when the header is missing or unreadable. */
+QN_MUST_CHECK bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgement,
+                            struct qn_error *err);
+/* Accepts a zeroed judgement. */
+void qn_judgement_done(struct qn_judgement *judgement);
+void qn_accounting_init(struct qn_accounting *accounting, const struct qn_judge_input *in);
+void qn_accounting_done(struct qn_accounting *accounting);
+
+#endif

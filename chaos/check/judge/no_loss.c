@@ -1,0 +1,109 @@
+/* NO-LOSS: every accepted message has its effect, a record of rejection or a place in the
+ * dead-letter queue, or is still in the queue. Without the sink: it was deleted or dead-lettered.
+ */
+#include "chaos/check/judge/judge.h"
+
+struct message {
+    struct qn_str k;
+    uint64_t sent_seq;    /* the send was answered, or seen in the queue */
+    uint64_t deleted_seq; /* the last delete */
+    bool in_queue;
+    bool dead;
+};
+
+static void note(struct qn_table *messages, const struct qn_judge_input *in,
+                 const struct qn_check_event *event)
+{
+    bool is_load = event->kind == QN_CHECK_LOAD;
+
+    if (qn_str_is_none(event->mid) || event->undone ||
+        (!qn_str_equal(event->queue, in->queue) && !is_load)) {
+        return;
+    }
+    struct message *message = qn_table_at(messages, event->mid);
+    message->k = qn_str_is_none(message->k) ? event->k : message->k;
+    switch (event->kind) {
+    case QN_CHECK_LOAD:
+        message->sent_seq = event->seq;
+        break;
+    case QN_CHECK_MSG_SEND:
+        message->sent_seq = event->seq;
+        message->in_queue = true;
+        break;
+    case QN_CHECK_MSG_DUPCOPY:
+        message->in_queue = true;
+        break;
+    case QN_CHECK_MSG_DELETE:
+        message->deleted_seq = event->seq;
+        message->in_queue = false;
+        break;
+    case QN_CHECK_MSG_DLQ:
+    case QN_CHECK_MSG_MOVE:
+        message->dead = true;
+        message->in_queue = false;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool is_lost(const struct qn_judge_input *in, const struct message *message,
+                    const struct qn_table *terms)
+{
+    if (message->sent_seq == 0 || message->dead) {
+        return false;
+    }
+    if (in->level < QN_LEVEL_SINK) {
+        return message->deleted_seq == 0;
+    }
+    return !message->in_queue && qn_table_find(terms, message->k) == NULL;
+}
+
+static void judge(const struct qn_judge_input *in, const struct qn_table *messages,
+                  const struct qn_table *terms, struct qn_finding *finding)
+{
+    const struct message *first = NULL;
+    size_t lost = 0;
+
+    for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
+        const struct message *message = item->value;
+        if (is_lost(in, message, terms)) {
+            first = first != NULL ? first : message;
+            lost++;
+            qn_finding_witness(finding, message->sent_seq);
+            if (message->deleted_seq != 0) {
+                qn_finding_witness(finding, message->deleted_seq);
+            }
+        }
+    }
+    if (first == NULL) {
+        return;
+    }
+    const char *what = in->level < QN_LEVEL_SINK ? "was neither deleted nor dead-lettered"
+                       : first->deleted_seq != 0 ? "was deleted without any effect"
+                                                 : "was accepted and is nowhere";
+    qn_finding_set(finding, QN_RESULT_FAIL, "%zu of %zu messages lost: %.*s %s", lost,
+                   messages->count, QN_STR_ARG(first->k), what);
+}
+
+void qn_judge_no_loss(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    struct qn_table messages;
+    struct qn_table terms;
+
+    qn_table_init(&messages, sizeof(struct message));
+    qn_table_init(&terms, 1);
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_REJECT ||
+            event->kind == QN_CHECK_RECONCILE) {
+            (void)qn_table_at(&terms, event->k);
+        } else if (event->kind == QN_CHECK_LOAD ||
+                   (event->kind >= QN_CHECK_MSG_SEND && event->kind <= QN_CHECK_MSG_DUPCOPY)) {
+            note(&messages, in, event);
+        }
+    }
+    judge(in, &messages, &terms, ret_finding);
+    qn_table_done(&terms);
+    qn_table_done(&messages);
+}

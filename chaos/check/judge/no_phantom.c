@@ -1,0 +1,28 @@
+/* NO-PHANTOM: no effect has a business key that nobody sent. */
+#include "chaos/check/judge/judge.h"
+
+void qn_judge_no_phantom(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    struct qn_table sent;
+
+    if (in->level < QN_LEVEL_SINK) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "needs the effect sink");
+        return;
+    }
+    qn_table_init(&sent, 1);
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        /* An attempt counts: a send whose answer was lost may have arrived. */
+        if (event->kind == QN_CHECK_LOAD || event->kind == QN_CHECK_MSG_SEND) {
+            (void)qn_table_at(&sent, event->k);
+        } else if (event->kind == QN_CHECK_WORK_COMMIT && !event->replayed &&
+                   qn_table_find(&sent, event->k) == NULL) {
+            qn_finding_set(ret_finding, QN_RESULT_FAIL,
+                           "an effect has the key %.*s, which was never sent",
+                           QN_STR_ARG(event->k));
+            qn_finding_witness(ret_finding, event->seq);
+            break;
+        }
+    }
+    qn_table_done(&sent);
+}

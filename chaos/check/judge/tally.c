@@ -1,0 +1,51 @@
+/* The counts that expressions ask for. */
+#include "chaos/check/judge/judge.h"
+
+static void count_in(struct qn_table *table, struct qn_str name)
+{
+    int64_t *count = qn_table_at(table, name);
+
+    (*count)++;
+}
+
+static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in,
+                         const struct qn_check_event *event)
+{
+    bool is_state = event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY;
+
+    if (qn_str_is_none(event->k) || (is_state && !qn_judge_on_source(in, event))) {
+        return;
+    }
+    struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
+    key->sent += event->kind == QN_CHECK_MSG_SEND;
+    key->leases += event->kind == QN_CHECK_LEASE_GRANT;
+    key->attempts += event->kind == QN_CHECK_WORK_BEGIN;
+    key->effects += event->kind == QN_CHECK_WORK_COMMIT && !event->replayed;
+    key->deletes += event->kind == QN_CHECK_MSG_DELETE;
+    key->dead += event->kind == QN_CHECK_MSG_DLQ;
+}
+
+void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)
+{
+    qn_table_init(&tally->keys, sizeof(struct qn_tally_key));
+    qn_table_init(&tally->calls, sizeof(int64_t));
+    qn_table_init(&tally->kinds, sizeof(int64_t));
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (!qn_judge_counts(in, event)) {
+            continue;
+        }
+        count_in(&tally->kinds, qn_str_from_cstr(qn_check_kind_name(event->kind)));
+        if (event->kind == QN_CHECK_API_IN) {
+            count_in(&tally->calls, event->action);
+        }
+        count_by_key(tally, in, event);
+    }
+}
+
+void qn_tally_done(struct qn_tally *tally)
+{
+    qn_table_done(&tally->keys);
+    qn_table_done(&tally->calls);
+    qn_table_done(&tally->kinds);
+}

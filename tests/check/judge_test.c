@@ -1,0 +1,264 @@
+/* Each checker on small histories, on both sides of its bound. */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "chaos/check/judge/judge.h"
+
+struct row {
+    char file[56];
+    enum qn_outcome outcome;
+    char broken[24]; /* the invariant that the verdict names, or empty */
+};
+
+static bool read_history(const char *name, struct qn_history *history)
+{
+    char path[128];
+    char block[4096];
+    size_t len;
+    struct qn_buf text;
+    struct qn_error err;
+
+    (void)snprintf(path, sizeof(path), "tests/check/traces/%s.jsonl", name);
+    FILE *file = fopen(path, "re");
+    cr_assert_not_null(file, "%s", path);
+    qn_buf_init(&text, 1024 * 1024);
+    while ((len = fread(block, 1, sizeof(block), file)) > 0) {
+        qn_buf_append(&text, block, len);
+    }
+    (void)fclose(file);
+    qn_history_init(history);
+    bool ok = qn_history_read(history, qn_buf_str(&text), &err);
+    qn_buf_done(&text);
+    qn_history_settle(history);
+    return ok;
+}
+
+static const struct row rows[] = {
+    {"once-held", QN_OUTCOME_PASS, ""},
+    {"once-held-replay", QN_OUTCOME_PASS, ""},
+    {"once-held-steps", QN_OUTCOME_PASS, ""},
+    {"once-broken", QN_OUTCOME_FAIL, "ONCE"},
+    {"once-broken-steps", QN_OUTCOME_FAIL, "ONCE"},
+    {"ack-after-effect-held", QN_OUTCOME_PASS, ""},
+    {"ack-after-effect-held-reject", QN_OUTCOME_PASS, ""},
+    {"ack-after-effect-held-unexecuted", QN_OUTCOME_PASS, ""},
+    {"ack-after-effect-broken", QN_OUTCOME_FAIL, "ACK-AFTER-EFFECT"},
+    {"ack-after-effect-broken-arrival", QN_OUTCOME_FAIL, "ACK-AFTER-EFFECT"},
+    {"ack-after-effect-broken-open", QN_OUTCOME_FAIL, "ACK-AFTER-EFFECT"},
+    {"ack-after-effect-broken-never", QN_OUTCOME_FAIL, "ACK-AFTER-EFFECT"},
+    {"no-loss-held", QN_OUTCOME_PASS, ""},
+    {"no-loss-held-dead", QN_OUTCOME_PASS, ""},
+    {"no-loss-held-reject", QN_OUTCOME_PASS, ""},
+    {"no-loss-broken", QN_OUTCOME_FAIL, "NO-LOSS"},
+    {"no-loss-broken-never-there", QN_OUTCOME_FAIL, "NO-LOSS"},
+    {"no-loss-level-0-held", QN_OUTCOME_PASS, ""},
+    {"no-loss-level-0-broken", QN_OUTCOME_FAIL, "NO-LOSS"},
+    {"no-phantom-held", QN_OUTCOME_PASS, ""},
+    {"no-phantom-broken", QN_OUTCOME_FAIL, "NO-PHANTOM"},
+    {"drained-held", QN_OUTCOME_PASS, ""},
+    {"drained-broken-visible", QN_OUTCOME_FAIL, "DRAINED"},
+    {"drained-broken-in-flight", QN_OUTCOME_FAIL, "DRAINED"},
+    {"drained-broken-delayed", QN_OUTCOME_FAIL, "DRAINED"},
+    {"dlq-exact-held", QN_OUTCOME_PASS, ""},
+    {"dlq-exact-held-poison", QN_OUTCOME_PASS, ""},
+    {"dlq-exact-broken-premature", QN_OUTCOME_FAIL, "DLQ-EXACT"},
+    {"dlq-exact-broken-missing", QN_OUTCOME_FAIL, "DLQ-EXACT"},
+    {"group-serial-held", QN_OUTCOME_PASS, ""},
+    {"group-serial-held-same-message", QN_OUTCOME_PASS, ""},
+    {"group-serial-held-after-abort", QN_OUTCOME_PASS, ""},
+    {"group-serial-broken", QN_OUTCOME_FAIL, "GROUP-SERIAL"},
+    {"group-order-held", QN_OUTCOME_PASS, ""},
+    {"group-order-held-dead", QN_OUTCOME_PASS, ""},
+    {"group-order-held-long-numbers", QN_OUTCOME_PASS, ""},
+    {"group-order-broken", QN_OUTCOME_FAIL, "GROUP-ORDER"},
+    {"group-order-broken-after-failure", QN_OUTCOME_FAIL, "GROUP-ORDER"},
+    {"group-order-level-0-held", QN_OUTCOME_PASS, ""},
+    {"group-order-level-0-held-one-batch", QN_OUTCOME_PASS, ""},
+    {"group-order-level-0-broken", QN_OUTCOME_FAIL, "GROUP-ORDER"},
+    {"survives-held", QN_OUTCOME_PASS, ""},
+    {"survives-broken", QN_OUTCOME_FAIL, "SURVIVES"},
+    {"survives-broken-after-restart", QN_OUTCOME_FAIL, "SURVIVES"},
+    {"survives-implied", QN_OUTCOME_WARN, "SURVIVES"},
+    {"verdict-never-ready", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-fault-unfired", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-fault-fired", QN_OUTCOME_PASS, ""},
+    {"verdict-fault-shadowed", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-broken-before-fault", QN_OUTCOME_FAIL, "ONCE"},
+    {"verdict-no-drain", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-needs-sink", QN_OUTCOME_SKIP, ""},
+    {"verdict-should", QN_OUTCOME_WARN, "max(leases) == 1"},
+    {"verdict-should-scenario", QN_OUTCOME_WARN, "ONCE"},
+    {"verdict-missed", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"undone-by-crash", QN_OUTCOME_PASS, ""},
+    {"undone-by-crash-left", QN_OUTCOME_FAIL, "NO-LOSS"},
+};
+
+ParameterizedTestParameters(judge, history_gets_its_verdict)
+{
+    return cr_make_param_array(struct row, (struct row *)(uintptr_t)rows,
+                               sizeof(rows) / sizeof(rows[0]));
+}
+
+ParameterizedTest(struct row *row, judge, history_gets_its_verdict)
+{
+    struct qn_history history;
+    struct qn_judgement judgement;
+    struct qn_error err;
+
+    cr_assert(read_history(row->file, &history), "%s", row->file);
+    cr_assert(qn_judge(&history, &judgement, &err), "%s: %s", row->file, err.message);
+    cr_expect_eq(judgement.outcome, row->outcome, "%s: %s %s", row->file,
+                 qn_outcome_name(judgement.outcome), judgement.text);
+    for (size_t i = 0; i < judgement.invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement.invariants[i];
+        bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
+        if (strcmp(invariant->name, row->broken) == 0) {
+            cr_expect(is_broken, "%s: %s held", row->file, invariant->name);
+            cr_expect(invariant->finding.text[0] != '\0');
+        } else if (row->outcome == QN_OUTCOME_PASS || row->broken[0] != '\0') {
+            cr_expect_not(is_broken && invariant->severity == QN_MUST, "%s: %s %s", row->file,
+                          invariant->name, invariant->finding.text);
+        }
+    }
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+static struct qn_judgement judgement_of(const char *file, struct qn_history *history)
+{
+    struct qn_judgement judgement;
+    struct qn_error err;
+
+    cr_assert(read_history(file, history));
+    cr_assert(qn_judge(history, &judgement, &err), "%s", err.message);
+    return judgement;
+}
+
+Test(judge, witnesses_of_a_double_effect_are_its_two_commits)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("once-broken", &history);
+    const struct qn_finding *finding = &judgement.invariants[0].finding;
+
+    cr_assert_eq(finding->witness_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_eq(history.events[finding->witness[i] - 1].kind, QN_CHECK_WORK_COMMIT);
+    }
+    cr_expect_neq(finding->witness[0], finding->witness[1]);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+Test(judge, without_the_sink_its_invariants_are_not_observable)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("verdict-needs-sink", &history);
+
+    cr_expect_eq(judgement.invariants[0].finding.result, QN_RESULT_NOT_OBSERVABLE);
+    cr_expect_eq(judgement.level, QN_LEVEL_PROTOCOL);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+Test(judge, accounting_names_what_was_duplicated_and_lost)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("once-broken", &history);
+
+    cr_expect_eq(judgement.accounting.attempts, 1);
+    cr_expect_eq(judgement.accounting.acked, 1);
+    cr_expect_eq(judgement.accounting.applied, 2);
+    cr_assert_eq(json_array_size(judgement.accounting.duplicated), 1);
+    cr_expect_str_eq(json_string_value(json_array_get(judgement.accounting.duplicated, 0)),
+                     "k-000");
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+
+    judgement = judgement_of("no-loss-broken", &history);
+    cr_assert_eq(json_array_size(judgement.accounting.lost), 1);
+    cr_expect_str_eq(json_string_value(json_array_get(judgement.accounting.lost, 0)), "k-000");
+    cr_expect_eq(json_array_size(judgement.accounting.premature), 1);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+Test(judge, fault_of_a_batch_counts_once_per_message)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("verdict-fault-fired", &history);
+
+    cr_assert_eq(judgement.fault_count, 1);
+    cr_expect_eq(judgement.faults[0].planned, 2);
+    cr_expect_eq(judgement.faults[0].fired, 2);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+static void expect_refused(const char *text)
+{
+    struct qn_history history;
+    struct qn_judgement judgement;
+    struct qn_error err = {0};
+
+    qn_history_init(&history);
+    bool ok = qn_history_read(&history, qn_str_from_cstr(text), &err);
+    if (ok) {
+        qn_history_settle(&history);
+        ok = qn_judge(&history, &judgement, &err);
+    }
+    cr_expect_not(ok, "%s", text);
+    cr_expect(err.message[0] != '\0');
+    qn_history_done(&history);
+}
+
+Test(judge, trace_without_a_sound_header_is_refused)
+{
+    expect_refused("");
+    expect_refused("{\"seq\":1,\"kind\":\"boot\"}\n");
+    expect_refused("{\"kind\":\"header\",\"scenario\":{},\"run\":{}}\n");
+    expect_refused("{\"kind\":\"header\",\"scenario\":{\"severity\":\"must\"}}\n");
+    expect_refused("not json\n");
+    expect_refused("[]\n");
+}
+
+Test(judge, expression_that_cannot_be_read_is_an_error_and_no_verdict)
+{
+    expect_refused(
+        "{\"kind\":\"header\",\"scenario\":{\"severity\":\"must\",\"must\":[\"leases(\"]},"
+        "\"run\":{}}\n");
+}
+
+Test(judge, history_that_was_written_reads_back_the_same)
+{
+    struct qn_history history;
+    struct qn_history again;
+    struct qn_check_event own;
+    struct qn_error err;
+    char *text = NULL;
+    size_t len = 0;
+
+    cr_assert(read_history("once-broken", &history));
+    qn_check_event_init(&own, QN_CHECK_WORK_COMMIT);
+    own.seq = 1000;
+    own.k = QN_STR("k-\"quoted\"");
+    own.replayed = true;
+    own.run = 7;
+    qn_history_add(&history, &own);
+    FILE *file = open_memstream(&text, &len);
+    qn_history_write(&history, file);
+    (void)fclose(file);
+    qn_history_init(&again);
+    cr_assert(qn_history_read(&again, qn_str(text, len), &err), "%s", err.message);
+    free(text);
+    cr_assert_eq(again.count, history.count);
+    const struct qn_check_event *last = &again.events[again.count - 1];
+    cr_expect_eq(last->seq, 1000);
+    cr_expect(qn_str_equal(last->k, own.k));
+    cr_expect(last->replayed);
+    cr_expect_eq(last->run, 7);
+    cr_expect_eq(last->n, QN_EVENT_NO_INT);
+    qn_history_done(&again);
+    qn_history_done(&history);
+}
