@@ -1,0 +1,292 @@
+/* The calls of the effect sink. */
+#include "chaos/check/routes.h"
+
+#include "chaos/check/json_text.h"
+
+enum { ITEMS_MAX = 100 };
+
+struct qn_routes {
+    struct qn_routes_options options;
+    struct qn_effects *effects;
+    struct qn_table versions; /* int64_t by entity */
+};
+
+/* A request with its body read. */
+struct call {
+    struct qn_routes *routes;
+    const struct qn_routes_request *request;
+    json_t *body;       /* NULL: none, or not JSON */
+    struct qn_str rest; /* of the path, behind the route's prefix */
+    int64_t now_ms;
+    void *owner;
+};
+
+struct qn_routes *qn_routes_new(const struct qn_routes_options *options)
+{
+    struct qn_routes *routes = qn_memory_new(sizeof(*routes));
+
+    routes->options = *options;
+    routes->effects = qn_effects_new(&options->effects);
+    qn_table_init(&routes->versions, sizeof(int64_t));
+    return routes;
+}
+
+void qn_routes_free(struct qn_routes *routes)
+{
+    if (routes == NULL) {
+        return;
+    }
+    qn_effects_free(routes->effects);
+    qn_table_done(&routes->versions);
+    qn_memory_free(routes);
+}
+
+struct qn_effects *qn_routes_effects(struct qn_routes *routes)
+{
+    return routes->effects;
+}
+
+static void answer(const struct call *call, int status, const char *text)
+{
+    const struct qn_effects_options *o = &call->routes->options.effects;
+    const struct qn_effect_answer full = {status, false, qn_str_from_cstr(text)};
+
+    o->answer(o->state, call->owner, &full);
+}
+
+static struct qn_str member(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    return json_is_string(value) ? qn_str(json_string_value(value), json_string_length(value))
+                                 : QN_STR_NONE;
+}
+
+static struct qn_str key_of_id(const struct call *call, struct qn_str id)
+{
+    const struct qn_routes_options *o = &call->routes->options;
+    struct qn_str key = o->key_of_id != NULL ? o->key_of_id(o->effects.state, id) : QN_STR_NONE;
+
+    return qn_str_is_none(key) ? id : key;
+}
+
+/* By what the business knows this unit of work: its idempotencyKey, or the id in its payload. */
+static struct qn_str business_key(const struct call *call, const json_t *unit)
+{
+    struct qn_str key = member(unit, "idempotencyKey");
+
+    if (!qn_str_is_none(key)) {
+        return key;
+    }
+    struct qn_str id = member(json_object_get(unit, "payload"), "id");
+    if (qn_str_is_none(id)) {
+        id = member(unit, "id");
+    }
+    if (!qn_str_is_none(id)) {
+        return key_of_id(call, id);
+    }
+    key = call->request->idempotency_key;
+    return qn_str_is_none(key) ? QN_STR("(no key)") : key;
+}
+
+/* The envelope may differ between two sends of one message; the payload may not. */
+static uint64_t payload_hash(const json_t *unit)
+{
+    const json_t *payload = json_object_get(unit, "payload");
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_json_text_append(&text, payload != NULL ? payload : unit, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t hash = qn_str_hash(qn_buf_str(&text));
+    qn_buf_done(&text);
+    return hash;
+}
+
+static struct qn_str instance_of(const struct call *call, struct qn_str k)
+{
+    const struct qn_routes_options *o = &call->routes->options;
+
+    return o->instance_of != NULL ? o->instance_of(o->effects.state, call->request->instance, k)
+                                  : call->request->instance;
+}
+
+static void begin_work(const struct call *call, struct qn_str step)
+{
+    const struct qn_routes_request *request = call->request;
+    struct qn_effect_item items[ITEMS_MAX];
+    bool is_bulk = json_is_array(call->body) && json_array_size(call->body) > 0;
+    size_t count = is_bulk ? json_array_size(call->body) : 1;
+    int64_t n = QN_EVENT_NO_INT;
+
+    if (count > ITEMS_MAX) {
+        answer(call, 413, "{\"error\":\"at most 100 units in one call\"}");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *unit = is_bulk ? json_array_get(call->body, i) : call->body;
+        items[i] = (struct qn_effect_item){business_key(call, unit), payload_hash(unit)};
+    }
+    if (!qn_str_is_none(request->receive_count)) {
+        int64_t number;
+        if (qn_str_to_int64(request->receive_count, 1, INT32_MAX, &number)) {
+            n = number;
+        }
+    }
+    const struct qn_effect_call effect = {
+        .ik = request->idempotency_key,
+        .step = step,
+        .mid = request->message_id,
+        .n = n,
+        .instance = instance_of(call, items[0].k),
+        .items = items,
+        .item_count = count,
+    };
+    qn_effects_begin(call->routes->effects, &effect, call->now_ms, call->owner);
+}
+
+static void post_effect(const struct call *call)
+{
+    begin_work(call, QN_STR_NONE);
+}
+
+static void post_step(const struct call *call)
+{
+    begin_work(call, call->rest);
+}
+
+static void get_effect(const struct call *call)
+{
+    if (qn_effects_is_applied(call->routes->effects, call->rest)) {
+        answer(call, 200, "{\"applied\":true}");
+    } else {
+        answer(call, 404, "{\"applied\":false}");
+    }
+}
+
+/* A record that the consumer keeps of a message that it will not, or cannot, carry out. */
+static void post_record(const struct call *call, enum qn_check_kind kind)
+{
+    const struct qn_effects_options *o = &call->routes->options.effects;
+    struct qn_check_event event;
+    struct qn_str key = member(call->body, "key");
+    struct qn_str id = member(call->body, "id");
+
+    if (qn_str_is_none(key) && qn_str_is_none(id)) {
+        answer(call, 400, "{\"error\":\"expected a JSON object with id\"}");
+        return;
+    }
+    qn_check_event_init(&event, kind);
+    event.k = qn_str_is_none(id) ? key : key_of_id(call, id);
+    event.reason = member(call->body, "reason");
+    event.instance = instance_of(call, event.k);
+    qn_record(o->recorder, &event);
+    if (o->at_event != NULL) {
+        (void)o->at_event(o->state, &event);
+    }
+    answer(call, 200, "{\"recorded\":true}");
+}
+
+static void post_reject(const struct call *call)
+{
+    post_record(call, QN_CHECK_REJECT);
+}
+
+static void post_reconciliation(const struct call *call)
+{
+    post_record(call, QN_CHECK_RECONCILE);
+}
+
+static void put_state(const struct call *call)
+{
+    const struct qn_effects_options *o = &call->routes->options.effects;
+    struct qn_check_event event;
+    int64_t version = json_integer_value(json_object_get(call->body, "version"));
+    bool is_conditional = !qn_str_is_none(call->request->if_version_lower);
+
+    if (version == 0) {
+        version =
+            json_integer_value(json_object_get(json_object_get(call->body, "payload"), "version"));
+    }
+    if (is_conditional &&
+        !qn_str_to_int64(call->request->if_version_lower, 0, INT64_MAX, &version)) {
+        answer(call, 400, "{\"error\":\"If-Version-Lower is a number\"}");
+        return;
+    }
+    int64_t *stored = qn_table_at(&call->routes->versions, call->rest);
+    if (is_conditional && *stored >= version) {
+        answer(call, 412, "{\"error\":\"a newer version is there\"}");
+        return;
+    }
+    *stored = version;
+    qn_check_event_init(&event, QN_CHECK_STATE);
+    event.target = call->rest;
+    event.n = version;
+    event.instance = instance_of(call, QN_STR_NONE);
+    qn_record(o->recorder, &event);
+    answer(call, 200, "{\"stored\":true}");
+}
+
+static void post_ready(const struct call *call)
+{
+    const struct qn_effects_options *o = &call->routes->options.effects;
+    struct qn_check_event event;
+
+    qn_check_event_init(&event, QN_CHECK_PROC);
+    event.what = QN_STR("ready");
+    event.instance = instance_of(call, QN_STR_NONE);
+    qn_record(o->recorder, &event);
+    if (o->at_event != NULL) {
+        (void)o->at_event(o->state, &event);
+    }
+    answer(call, 204, "");
+}
+
+static void post_event(const struct call *call)
+{
+    struct qn_check_event event;
+
+    qn_check_event_init(&event, QN_CHECK_MARK);
+    event.reason = member(call->body, "name");
+    if (qn_str_is_none(event.reason)) {
+        event.reason = QN_STR("event");
+    }
+    event.instance = instance_of(call, QN_STR_NONE);
+    qn_record(call->routes->options.effects.recorder, &event);
+    answer(call, 204, "");
+}
+
+static const struct {
+    const char *method;
+    const char *path; /* one that ends in '/' is a prefix */
+    void (*handle)(const struct call *call);
+} routes[] = {
+    {"POST", "/v1/effects", post_effect}, {"GET", "/v1/effects/", get_effect},
+    {"POST", "/v1/rejects", post_reject}, {"POST", "/v1/reconciliations", post_reconciliation},
+    {"PUT", "/v1/state/", put_state},     {"POST", "/v1/steps/", post_step},
+    {"POST", "/v1/ready", post_ready},    {"POST", "/v1/event", post_event},
+};
+
+void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *request,
+                      int64_t now_ms, void *owner)
+{
+    struct call call = {.routes = self, .request = request, .now_ms = now_ms, .owner = owner};
+    bool path_exists = false;
+
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        struct qn_str path = qn_str_from_cstr(routes[i].path);
+        bool is_prefix = qn_str_ends_with(path, QN_STR("/"));
+        bool fits = is_prefix
+                        ? qn_str_starts_with(request->path, path) && request->path.len > path.len
+                        : qn_str_equal(request->path, path);
+        path_exists = path_exists || fits;
+        if (fits && qn_str_equal(request->method, qn_str_from_cstr(routes[i].method))) {
+            call.rest = qn_str_from(request->path, path.len);
+            call.body = json_loadb(request->body.ptr != NULL ? request->body.ptr : "",
+                                   request->body.len, JSON_ALLOW_NUL, NULL);
+            routes[i].handle(&call);
+            json_decref(call.body);
+            return;
+        }
+    }
+    answer(&call, path_exists ? 405 : 404, "{\"error\":\"no such call\"}");
+}

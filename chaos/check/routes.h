@@ -1,0 +1,36 @@
+/* What the calls of the effect sink mean, apart from HTTP. */
+#ifndef QN_CHECK_ROUTES_H
+#define QN_CHECK_ROUTES_H
+
+#include "chaos/check/effects.h"
+
+struct qn_routes_request {
+    struct qn_str method;
+    struct qn_str path;
+    struct qn_str idempotency_key; /* headers; none when absent */
+    struct qn_str message_id;
+    struct qn_str receive_count;
+    struct qn_str instance;
+    struct qn_str if_version_lower;
+    struct qn_str body;
+};
+
+struct qn_routes_options {
+    struct qn_effects_options effects; /* also its recorder, answer and state are used here */
+    /* The access key of the instance that called: by the header X-Quern-Instance if there is one,
+     * else by the key. None: unknown. */
+    struct qn_str (*instance_of)(void *state, struct qn_str header, struct qn_str k);
+    /* The business key of a message that is named by payload.id. None: unknown. */
+    struct qn_str (*key_of_id)(void *state, struct qn_str id);
+};
+
+struct qn_routes;
+
+struct qn_routes *qn_routes_new(const struct qn_routes_options *options);
+void qn_routes_free(struct qn_routes *routes);
+struct qn_effects *qn_routes_effects(struct qn_routes *routes);
+/* The answer goes to options.effects.answer, at once or when the work is over. */
+void qn_routes_handle(struct qn_routes *routes, const struct qn_routes_request *request,
+                      int64_t now_ms, void *owner);
+
+#endif

@@ -1,0 +1,23 @@
+/* The effect sink: an HTTP endpoint that stands for the business world. Runs in the caller's
+ * thread: the caller watches qn_sink_fd and calls qn_sink_run when it is readable or
+ * qn_sink_next_ms has come. */
+#ifndef QN_CHECK_SINK_H
+#define QN_CHECK_SINK_H
+
+#include "chaos/check/routes.h"
+
+struct qn_sink;
+
+/* Listens on a free port of the loopback. options.effects.answer is set here. */
+QN_MUST_CHECK bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_sink,
+                                struct qn_error *err);
+/* Open calls are answered 503. Accepts NULL. */
+void qn_sink_close(struct qn_sink *sink);
+int qn_sink_port(const struct qn_sink *sink);
+int qn_sink_fd(const struct qn_sink *sink);
+void qn_sink_run(struct qn_sink *sink);
+/* On the monotonic clock. */
+int64_t qn_sink_next_ms(const struct qn_sink *sink);
+struct qn_effects *qn_sink_effects(struct qn_sink *sink);
+
+#endif

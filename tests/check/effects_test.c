@@ -1,0 +1,253 @@
+/* The ledger of the effect sink, on a clock that the test moves. */
+#include <criterion/criterion.h>
+
+#include "chaos/check/effects.h"
+
+enum { CALLS_MAX = 8 };
+
+static struct qn_history history;
+static struct qn_recorder recorder;
+static struct qn_effects *effects;
+static struct qn_effect_script script;
+static struct qn_effect_answer answers[CALLS_MAX]; /* by owner; status 0: none so far */
+static enum qn_effect_verdict verdict_at_commit;
+
+static const struct qn_effect_script *script_of(void *state, struct qn_str k)
+{
+    (void)state;
+    (void)k;
+    return &script;
+}
+
+static enum qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
+{
+    (void)state;
+    return event->kind == QN_CHECK_WORK_COMMIT ? verdict_at_commit : QN_EFFECT_GO_ON;
+}
+
+static void take_answer(void *state, void *owner, const struct qn_effect_answer *answer)
+{
+    (void)state;
+    *(struct qn_effect_answer *)owner = *answer;
+}
+
+static void open_with(int64_t capacity, bool busy_is_409)
+{
+    const struct qn_effects_options options = {
+        .recorder = &recorder,
+        .script = script_of,
+        .at_event = at_event,
+        .answer = take_answer,
+        .capacity = capacity,
+        .busy_is_409 = busy_is_409,
+    };
+
+    qn_effects_free(effects);
+    effects = qn_effects_new(&options);
+}
+
+static void open_ledger(void)
+{
+    qn_history_init(&history);
+    recorder = (struct qn_recorder){.history = &history};
+    script = (struct qn_effect_script){.work_ms = 100};
+    memset(answers, 0, sizeof(answers));
+    verdict_at_commit = QN_EFFECT_GO_ON;
+    effects = NULL;
+    open_with(0, false);
+}
+
+static void close_ledger(void)
+{
+    qn_effects_free(effects);
+    effects = NULL;
+    qn_history_done(&history);
+}
+
+TestSuite(effects, .init = open_ledger, .fini = close_ledger);
+
+static void begin(size_t owner, const char *k, const char *ik, uint64_t payload, int64_t now_ms)
+{
+    const struct qn_effect_item item = {qn_str_from_cstr(k), payload};
+    const struct qn_effect_call call = {
+        .ik = qn_str_from_cstr(ik),
+        .instance = QN_STR("QUERN0001"),
+        .items = &item,
+        .item_count = 1,
+        .n = QN_EVENT_NO_INT,
+    };
+
+    qn_effects_begin(effects, &call, now_ms, &answers[owner]);
+}
+
+/* Commits that were not replays, or replays. */
+static size_t commits(bool replayed)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < history.count; i++) {
+        count += history.events[i].kind == QN_CHECK_WORK_COMMIT &&
+                 history.events[i].replayed == replayed;
+    }
+    return count;
+}
+
+static size_t events_of(enum qn_check_kind kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < history.count; i++) {
+        count += history.events[i].kind == kind;
+    }
+    return count;
+}
+
+Test(effects, effect_is_applied_when_its_work_is_over)
+{
+    begin(0, "k-1", "k-1", 1, 1000);
+    cr_expect_eq(qn_effects_next_ms(effects), 1100);
+    qn_effects_run(effects, 1099);
+    cr_expect_eq(answers[0].status, 0);
+    cr_expect_not(qn_effects_is_applied(effects, QN_STR("k-1")));
+    qn_effects_run(effects, 1100);
+    cr_expect_eq(answers[0].status, 200);
+    cr_expect_not(answers[0].replayed);
+    cr_expect(qn_effects_is_applied(effects, QN_STR("k-1")));
+    cr_expect_eq(qn_effects_open_count(effects), 0);
+    cr_expect_eq(qn_effects_next_ms(effects), INT64_MAX);
+}
+
+Test(effects, second_call_with_the_key_is_answered_as_a_replay)
+{
+    begin(0, "k-1", "k-1", 1, 0);
+    qn_effects_run(effects, 100);
+    begin(1, "k-1", "k-1", 1, 200);
+    cr_expect_eq(answers[1].status, 200);
+    cr_expect(answers[1].replayed);
+    cr_expect_eq(commits(false), 1);
+    cr_expect_eq(commits(true), 1);
+}
+
+Test(effects, without_a_key_each_call_is_an_application)
+{
+    begin(0, "k-1", NULL, 1, 0);
+    begin(1, "k-1", NULL, 1, 0);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(commits(false), 2);
+}
+
+Test(effects, key_of_another_payload_is_refused)
+{
+    begin(0, "k-1", "key", 1, 0);
+    begin(1, "k-1", "key", 2, 10);
+    cr_expect_eq(answers[1].status, 422);
+    qn_effects_run(effects, 100);
+    begin(2, "k-1", "key", 2, 200);
+    cr_expect_eq(answers[2].status, 422);
+    cr_expect_eq(commits(false), 1);
+}
+
+Test(effects, call_with_a_busy_key_waits_and_is_a_replay)
+{
+    begin(0, "k-1", "k-1", 1, 0);
+    begin(1, "k-1", "k-1", 1, 50);
+    qn_effects_run(effects, 60);
+    cr_expect_eq(answers[1].status, 0);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[0].status, 200);
+    cr_expect_eq(answers[1].status, 200);
+    cr_expect(answers[1].replayed);
+    cr_expect_eq(commits(false), 1);
+}
+
+Test(effects, waiting_call_does_the_work_when_the_first_one_fails)
+{
+    begin(0, "k-1", "k-1", 1, 0);
+    begin(1, "k-1", "k-1", 1, 50);
+    qn_effects_abort(effects, QN_STR("QUERN0002"), "gone"); /* another instance: nothing happens */
+    cr_expect_eq(qn_effects_open_count(effects), 2);
+    static const struct qn_str outcomes[] = {{"transient", 9}, {"ok", 2}};
+    script.outcomes = outcomes;
+    script.outcome_count = 2;
+    begin(2, "k-2", "k-2", 1, 0); /* first attempt of its key: fails */
+    begin(3, "k-2", "k-2", 1, 0); /* second attempt: waits, then works */
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[2].status, 503);
+    cr_expect_eq(answers[3].status, 0);
+    qn_effects_run(effects, 200);
+    cr_expect_eq(answers[3].status, 200);
+    cr_expect_not(answers[3].replayed);
+}
+
+Test(effects, busy_key_may_be_answered_409)
+{
+    open_with(0, true);
+    begin(0, "k-1", "k-1", 1, 0);
+    begin(1, "k-1", "k-1", 1, 50);
+    cr_expect_eq(answers[1].status, 409);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[0].status, 200);
+}
+
+Test(effects, calls_over_capacity_are_answered_429)
+{
+    open_with(1, false);
+    begin(0, "k-1", "k-1", 1, 0);
+    begin(1, "k-2", "k-2", 1, 0);
+    cr_expect_eq(answers[1].status, 429);
+    qn_effects_run(effects, 100);
+    begin(2, "k-2", "k-2", 1, 200);
+    qn_effects_run(effects, 300);
+    cr_expect_eq(answers[2].status, 200);
+}
+
+Test(effects, permanent_outcome_is_answered_422_without_an_effect)
+{
+    static const struct qn_str outcomes[] = {{"permanent", 9}};
+    script.outcomes = outcomes;
+    script.outcome_count = 1;
+    begin(0, "k-1", "k-1", 1, 0);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[0].status, 422);
+    cr_expect_eq(commits(false), 0);
+    cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 1);
+}
+
+Test(effects, work_of_an_instance_that_died_leaves_no_effect)
+{
+    begin(0, "k-1", "k-1", 1, 0);
+    qn_effects_abort(effects, QN_STR("QUERN0001"), "gone");
+    qn_effects_run(effects, 1000);
+    cr_expect_eq(commits(false), 0);
+    cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 1);
+    begin(1, "k-1", "k-1", 1, 2000); /* the key is free again */
+    qn_effects_run(effects, 2100);
+    cr_expect_eq(answers[1].status, 200);
+    cr_expect_not(answers[1].replayed);
+}
+
+Test(effects, held_answer_keeps_its_effect_when_the_instance_dies)
+{
+    verdict_at_commit = QN_EFFECT_HELD;
+    begin(0, "k-1", "k-1", 1, 0);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[0].status, 0);
+    cr_expect_eq(commits(false), 1);
+    qn_effects_abort(effects, QN_STR("QUERN0001"), "gone");
+    cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 0);
+    verdict_at_commit = QN_EFFECT_GO_ON;
+    begin(1, "k-1", "k-1", 1, 200);
+    cr_expect(answers[1].replayed);
+}
+
+Test(effects, bulk_call_commits_each_of_its_keys)
+{
+    const struct qn_effect_item items[] = {{QN_STR("k-1"), 1}, {QN_STR("k-2"), 2}};
+    const struct qn_effect_call call = {.items = items, .item_count = 2, .n = QN_EVENT_NO_INT};
+
+    qn_effects_begin(effects, &call, 0, &answers[0]);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[0].status, 200);
+    cr_expect_eq(commits(false), 2);
+    cr_expect(qn_effects_is_applied(effects, QN_STR("k-2")));
+}

@@ -1,0 +1,258 @@
+/* The effect sink over HTTP, with raw sockets for clients. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "chaos/check/sink.h"
+#include "server/base/clock.h"
+
+static struct qn_history history;
+static struct qn_recorder recorder;
+static struct qn_sink *sink;
+static struct qn_effect_script script;
+
+static const struct qn_effect_script *script_of(void *state, struct qn_str k)
+{
+    (void)state;
+    (void)k;
+    return &script;
+}
+
+static struct qn_str key_of_id(void *state, struct qn_str id)
+{
+    (void)state;
+    return qn_str_equal(id, QN_STR("m-003")) ? QN_STR("k-003") : QN_STR_NONE;
+}
+
+static void open_sink(void)
+{
+    const struct qn_routes_options options = {
+        .effects = {.recorder = &recorder, .script = script_of},
+        .key_of_id = key_of_id,
+    };
+    struct qn_error err;
+
+    qn_history_init(&history);
+    recorder = (struct qn_recorder){.history = &history};
+    script = (struct qn_effect_script){0};
+    cr_assert(qn_sink_open(&options, &sink, &err), "%s", err.message);
+}
+
+static void close_sink(void)
+{
+    qn_sink_close(sink);
+    qn_history_done(&history);
+}
+
+TestSuite(sink, .init = open_sink, .fini = close_sink);
+
+static int send_request(const char *method, const char *path, const char *headers, const char *body)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)qn_sink_port(sink))};
+    char request[2048];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    int len = snprintf(
+        request, sizeof(request),
+        "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s", method,
+        path, headers, strlen(body), body);
+    cr_assert_eq(write(fd, request, (size_t)len), len);
+    cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    return fd;
+}
+
+/* Runs the sink until the answer is there; its text is in `answer`, its status is returned. */
+static int answer_of(int fd, char answer[2048])
+{
+    size_t len = 0;
+    int64_t end_ms = qn_clock_monotonic_ms() + 5000;
+    int status = 0;
+
+    while (qn_clock_monotonic_ms() < end_ms) {
+        qn_sink_run(sink);
+        ssize_t got = read(fd, answer + len, 2047 - len);
+        if (got == 0) {
+            break;
+        }
+        len += got > 0 ? (size_t)got : 0;
+        struct pollfd waited[] = {{fd, POLLIN, 0}, {qn_sink_fd(sink), POLLIN, 0}};
+        (void)poll(waited, 2, 1);
+    }
+    (void)close(fd);
+    answer[len] = '\0';
+    cr_assert_eq(sscanf(answer, "HTTP/1.1 %d", &status), 1, "%s", answer);
+    return status;
+}
+
+static int call(const char *method, const char *path, const char *headers, const char *body,
+                char answer[2048])
+{
+    return answer_of(send_request(method, path, headers, body), answer);
+}
+
+static const struct qn_check_event *last_of(enum qn_check_kind kind)
+{
+    for (size_t i = history.count; i > 0; i--) {
+        if (history.events[i - 1].kind == kind) {
+            return &history.events[i - 1];
+        }
+    }
+    cr_assert_fail("no such event");
+    return NULL;
+}
+
+static const char envelope[] =
+    "{\"messageId\":\"%s\",\"idempotencyKey\":\"k-003\",\"payload\":{\"id\":\"m-003\"}}";
+
+Test(sink, effect_then_replay)
+{
+    char answer[2048];
+    char body[256];
+
+    (void)snprintf(body, sizeof(body), envelope, "one");
+    cr_expect_eq(call("POST", "/v1/effects", "Idempotency-Key: k-003\r\n", body, answer), 200);
+    cr_expect_null(strstr(answer, "Idempotency-Replayed"));
+    (void)snprintf(body, sizeof(body), envelope, "two"); /* the envelope may differ */
+    cr_expect_eq(call("POST", "/v1/effects", "Idempotency-Key: k-003\r\n", body, answer), 200);
+    cr_expect_not_null(strstr(answer, "Idempotency-Replayed: true"));
+    const struct qn_check_event *commit = last_of(QN_CHECK_WORK_COMMIT);
+    cr_expect(commit->replayed);
+    cr_expect(qn_str_equal(commit->k, QN_STR("k-003")));
+}
+
+Test(sink, answer_comes_when_the_work_is_over)
+{
+    char answer[2048];
+    int64_t begin_ms = qn_clock_monotonic_ms();
+
+    script.work_ms = 60;
+    cr_expect_eq(call("POST", "/v1/effects", "", "{\"idempotencyKey\":\"k-1\"}", answer), 200);
+    cr_expect_geq(qn_clock_monotonic_ms() - begin_ms, 59);
+}
+
+Test(sink, work_of_several_clients_goes_on_at_once)
+{
+    char answer[2048];
+    int64_t begin_ms = qn_clock_monotonic_ms();
+    int clients[10];
+
+    script.work_ms = 100;
+    for (int i = 0; i < 10; i++) {
+        char body[64];
+        (void)snprintf(body, sizeof(body), "{\"idempotencyKey\":\"k-%d\"}", i);
+        clients[i] = send_request("POST", "/v1/effects", "", body);
+    }
+    for (int i = 0; i < 10; i++) {
+        cr_expect_eq(answer_of(clients[i], answer), 200);
+    }
+    cr_expect_lt(qn_clock_monotonic_ms() - begin_ms, 900);
+}
+
+Test(sink, headers_name_message_and_lease)
+{
+    char answer[2048];
+
+    cr_expect_eq(
+        call("POST", "/v1/effects",
+             "X-Quern-Message-Id: id-1\r\nX-Quern-Receive-Count: 2\r\nX-Quern-Instance: 1\r\n",
+             "{\"idempotencyKey\":\"k-1\"}", answer),
+        200);
+    const struct qn_check_event *begin = last_of(QN_CHECK_WORK_BEGIN);
+    cr_expect(qn_str_equal(begin->mid, QN_STR("id-1")));
+    cr_expect_eq(begin->n, 2);
+}
+
+Test(sink, reject_names_the_message_by_its_key)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("POST", "/v1/rejects", "", "{\"id\":\"m-003\",\"reason\":\"bad\"}", answer),
+                 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_REJECT)->k, QN_STR("k-003")));
+    cr_expect_eq(
+        call("POST", "/v1/reconciliations", "", "{\"id\":\"m-003\",\"key\":\"k-003\"}", answer),
+        200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_RECONCILE)->k, QN_STR("k-003")));
+    cr_expect_eq(call("POST", "/v1/rejects", "", "nothing", answer), 400);
+}
+
+Test(sink, effect_can_be_asked_for)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("GET", "/v1/effects/k-1", "", "", answer), 404);
+    (void)call("POST", "/v1/effects", "", "{\"idempotencyKey\":\"k-1\"}", answer);
+    cr_expect_eq(call("GET", "/v1/effects/k-1", "", "", answer), 200);
+}
+
+Test(sink, state_is_written_when_its_version_is_higher)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("PUT", "/v1/state/e-1", "If-Version-Lower: 2\r\n", "{}", answer), 200);
+    cr_expect_eq(call("PUT", "/v1/state/e-1", "If-Version-Lower: 2\r\n", "{}", answer), 412);
+    cr_expect_eq(call("PUT", "/v1/state/e-1", "If-Version-Lower: 1\r\n", "{}", answer), 412);
+    cr_expect_eq(call("PUT", "/v1/state/e-1", "If-Version-Lower: 3\r\n", "{}", answer), 200);
+    cr_expect_eq(call("PUT", "/v1/state/e-1", "If-Version-Lower: x\r\n", "{}", answer), 400);
+}
+
+Test(sink, steps_readiness_and_marks_are_recorded)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("POST", "/v1/steps/mail", "", "{\"idempotencyKey\":\"k-1\"}", answer), 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->step, QN_STR("mail")));
+    cr_expect_eq(call("POST", "/v1/ready", "", "", answer), 204);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_PROC)->what, QN_STR("ready")));
+    cr_expect_eq(call("POST", "/v1/event", "", "{\"name\":\"here\"}", answer), 204);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_MARK)->reason, QN_STR("here")));
+}
+
+Test(sink, bulk_call_is_one_unit_of_work_with_many_keys)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("POST", "/v1/effects", "",
+                      "[{\"idempotencyKey\":\"k-1\"},{\"idempotencyKey\":\"k-2\"}]", answer),
+                 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->k, QN_STR("k-2")));
+}
+
+Test(sink, unknown_calls_are_refused)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("GET", "/v1/effects", "", "", answer), 405);
+    cr_expect_eq(call("POST", "/v2/effects", "", "{}", answer), 404);
+    cr_expect_eq(call("POST", "/v1/steps/", "", "{}", answer), 404);
+}
+
+Test(sink, client_that_left_does_not_disturb)
+{
+    char answer[2048];
+
+    script.work_ms = 30;
+    (void)close(send_request("POST", "/v1/effects", "", "{\"idempotencyKey\":\"k-1\"}"));
+    cr_expect_eq(call("POST", "/v1/effects", "", "{\"idempotencyKey\":\"k-2\"}", answer), 200);
+}
+
+Test(sink, closes_with_work_still_open)
+{
+    int fd;
+
+    script.work_ms = 60000;
+    fd = send_request("POST", "/v1/effects", "", "{\"idempotencyKey\":\"k-1\"}");
+    for (int i = 0; i < 50 && qn_effects_open_count(qn_sink_effects(sink)) == 0; i++) {
+        struct pollfd waited = {qn_sink_fd(sink), POLLIN, 0};
+        (void)poll(&waited, 1, 10);
+        qn_sink_run(sink);
+    }
+    cr_expect_eq(qn_effects_open_count(qn_sink_effects(sink)), 1);
+    (void)close(fd);
+}
