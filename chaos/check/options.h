@@ -1,0 +1,49 @@
+/* The command line of `quern check`. */
+#ifndef QN_CHECK_OPTIONS_H
+#define QN_CHECK_OPTIONS_H
+
+#include <stdio.h>
+
+#include "server/base/error.h"
+
+enum { QN_OPTIONS_LIST_MAX = 64 };
+
+struct qn_text_list {
+    const char *items[QN_OPTIONS_LIST_MAX + 1]; /* ends in NULL */
+    size_t count;
+};
+
+struct qn_check_options {
+    struct qn_text_list only; /* scenario ids, with * and ? as in a shell */
+    struct qn_text_list skip;
+    struct qn_text_list environment; /* NAME=TEMPLATE */
+    uint64_t seed;
+    bool has_seed;
+    const char *json_path;
+    bool is_fifo;
+    const char *tempo;    /* fast, normal, real */
+    int64_t visibility_s; /* 0: by tempo */
+    int64_t concurrency;  /* 0: learned */
+    int64_t grace_ms;
+    int64_t startup_ms;
+    int64_t sink_capacity; /* 0: no limit */
+    bool sink_busy_is_409;
+    bool strict;
+    bool no_skip;
+    bool no_idle_skip;
+    const char *keep_directory;
+    const char *server_program; /* NULL: this program */
+    bool verbose;
+    bool wants_help;
+    bool wants_list;
+    char **command; /* ends in NULL */
+};
+
+/* Texts are views into argv. False: err says in one line what is wrong. */
+QN_MUST_CHECK bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options,
+                                   struct qn_error *err);
+void qn_options_print_help(FILE *file);
+/* "300ms", "10s", "2m", "10" (seconds). */
+QN_MUST_CHECK bool qn_options_duration(struct qn_str text, int64_t *ret_ms);
+
+#endif

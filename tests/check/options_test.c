@@ -1,0 +1,108 @@
+/* The command line of `quern check`. */
+#include <criterion/criterion.h>
+#include <stdarg.h>
+
+#include "chaos/check/options.h"
+
+static struct qn_check_options options;
+static struct qn_error err;
+
+/* What the options point to lives as long as the test. */
+static char *words[64];
+
+/* The words of the command line, the last one NULL. */
+static bool read_words(const char *first, ...)
+{
+    va_list list;
+    int count = 1;
+
+    words[0] = (char *)(uintptr_t) "check";
+    va_start(list, first);
+    for (const char *word = first; word != NULL; word = va_arg(list, const char *)) {
+        words[count++] = (char *)(uintptr_t)word;
+    }
+    va_end(list);
+    words[count] = NULL;
+    return qn_options_read(count, words, &options, &err);
+}
+
+#define READ(...) read_words(__VA_ARGS__, (const char *)NULL)
+
+Test(options, command_comes_after_two_dashes)
+{
+    cr_assert(READ("--", "python", "-v", "worker.py"));
+    cr_expect_str_eq(options.command[0], "python");
+    cr_expect_str_eq(options.command[1], "-v");
+    cr_expect_not(options.verbose);
+    cr_expect_not(options.has_seed);
+    cr_expect_str_eq(options.tempo, "fast");
+    cr_expect_eq(options.grace_ms, 10000);
+    cr_expect_eq(options.startup_ms, 60000);
+}
+
+Test(options, each_option_is_read)
+{
+    cr_assert(READ("--only", "std.*", "--only=base.*", "--skip", "fifo.order", "--seed", "42",
+                   "--json", "f", "--profile", "fifo", "--tempo", "real", "--visibility", "30",
+                   "--concurrency", "4", "--grace", "500ms", "--strict", "--no-skip", "--keep", "d",
+                   "--env", "Q={queue_url}", "--startup-timeout", "2m", "--server", "s", "-v",
+                   "--sink-busy", "409", "--sink-capacity", "3", "--", "x"),
+              "%s", err.message);
+    cr_expect_eq(options.only.count, 2);
+    cr_expect_str_eq(options.only.items[1], "base.*");
+    cr_expect_eq(options.skip.count, 1);
+    cr_expect(options.has_seed && options.seed == 42);
+    cr_expect(options.is_fifo);
+    cr_expect_str_eq(options.tempo, "real");
+    cr_expect_eq(options.visibility_s, 30);
+    cr_expect_eq(options.concurrency, 4);
+    cr_expect_eq(options.grace_ms, 500);
+    cr_expect_eq(options.startup_ms, 120000);
+    cr_expect(options.strict && options.no_skip && options.verbose);
+    cr_expect(options.sink_busy_is_409);
+    cr_expect_eq(options.sink_capacity, 3);
+    cr_expect_str_eq(options.environment.items[0], "Q={queue_url}");
+}
+
+static void expect_complaint(bool ok, const char *about)
+{
+    cr_expect_not(ok, "%s", about);
+    cr_expect_not_null(strstr(err.message, about), "%s", err.message);
+    cr_expect_null(strchr(err.message, '\n'));
+}
+
+Test(options, mistakes_are_told_in_one_line)
+{
+    expect_complaint(READ("--onyl", "x", "--", "c"), "--onyl");
+    expect_complaint(READ("worker.py"), "worker.py");
+    expect_complaint(READ("--seed"), "--seed");
+    expect_complaint(READ("--seed", "many", "--", "c"), "many");
+    expect_complaint(READ("--grace", "soon", "--", "c"), "soon");
+    expect_complaint(READ("--visibility", "0", "--", "c"), "--visibility");
+    expect_complaint(READ("--visibility", "43201", "--", "c"), "--visibility");
+    expect_complaint(READ("--profile", "lambda", "--", "c"), "standard, fifo");
+    expect_complaint(READ("--strict=yes", "--", "c"), "--strict");
+    expect_complaint(READ("--strict"), "no consumer");
+    expect_complaint(READ("--"), "no consumer");
+}
+
+Test(options, help_and_list_need_no_command)
+{
+    cr_expect(READ("--help"));
+    cr_expect(options.wants_help);
+    cr_expect(READ("--list"));
+    cr_expect(options.wants_list);
+}
+
+Test(options, times_have_units)
+{
+    int64_t ms;
+
+    cr_expect(qn_options_duration(QN_STR("10"), &ms) && ms == 10000);
+    cr_expect(qn_options_duration(QN_STR("250ms"), &ms) && ms == 250);
+    cr_expect(qn_options_duration(QN_STR("1h"), &ms) && ms == 3600000);
+    cr_expect_not(qn_options_duration(QN_STR("s"), &ms));
+    cr_expect_not(qn_options_duration(QN_STR(""), &ms));
+    cr_expect_not(qn_options_duration(QN_STR("-1s"), &ms));
+    cr_expect_not(qn_options_duration(QN_STR("1 s"), &ms));
+}
