@@ -1,0 +1,478 @@
+/* `quern check`: which scenarios, one after the other, and what comes out. */
+#include "chaos/check/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chaos/check/process.h"
+#include "chaos/check/report/report.h"
+#include "server/base/random.h"
+
+enum {
+    EXIT_WELL = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_INCONCLUSIVE = 3,
+    EXIT_BROKEN = 4,
+    PATH_ROOM = 4096
+};
+
+/* The first one teaches the harness what the others should know. */
+static const char profiling_scenario[] = "base.drain-and-profile";
+static const char *const families[] = {"base.", "std.", "server.", "fifo."};
+
+struct checking {
+    struct qn_check_options options;
+    struct qn_scenario **scenarios;
+    size_t scenario_count;
+    struct qn_report report;
+    char directory[PATH_ROOM];
+    char program[PATH_ROOM];
+    char run_id[32];
+    int signal_fd;
+};
+
+static int complain(const char *word, const struct qn_error *err)
+{
+    (void)fprintf(stderr, "quern %s: %s\n", word, err->message);
+    return EXIT_USAGE;
+}
+
+static size_t rank(const struct qn_scenario *scenario)
+{
+    const size_t count = sizeof(families) / sizeof(families[0]);
+
+    if (qn_str_equal(scenario->id, qn_str_from_cstr(profiling_scenario))) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (qn_str_starts_with(scenario->id, qn_str_from_cstr(families[i]))) {
+            return i + 1;
+        }
+    }
+    return count + 1;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct qn_scenario *x = *(struct qn_scenario *const *)a;
+    const struct qn_scenario *y = *(struct qn_scenario *const *)b;
+    size_t rank_x = rank(x);
+    size_t rank_y = rank(y);
+
+    return rank_x != rank_y ? (rank_x < rank_y ? -1 : 1) : qn_str_compare(x->id, y->id);
+}
+
+static bool read_scenarios(struct checking *checking, struct qn_error *err)
+{
+    checking->scenarios =
+        qn_memory_new_array(qn_embedded_scenario_count, sizeof(struct qn_scenario *));
+    for (size_t i = 0; i < qn_embedded_scenario_count; i++) {
+        const struct qn_embedded *file = &qn_embedded_scenarios[i];
+        if (!qn_scenario_read(qn_str(file->data, file->size), file->name, &checking->scenarios[i],
+                              err)) {
+            return false;
+        }
+        checking->scenario_count++;
+    }
+    qsort(checking->scenarios, checking->scenario_count, sizeof(struct qn_scenario *), by_rank);
+    return true;
+}
+
+static bool fits(const struct qn_text_list *patterns, const struct qn_scenario *scenario)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (qn_rule_glob(qn_str_from_cstr(patterns->items[i]), scenario->id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that fits nothing is a slip of the pen. */
+static bool check_patterns(const struct checking *checking, struct qn_error *err)
+{
+    const struct qn_text_list *lists[] = {&checking->options.only, &checking->options.skip};
+
+    for (size_t list = 0; list < 2; list++) {
+        for (size_t i = 0; i < lists[list]->count; i++) {
+            struct qn_text_list one = {.items = {lists[list]->items[i]}, .count = 1};
+            bool any = false;
+            for (size_t j = 0; j < checking->scenario_count; j++) {
+                any = any || fits(&one, checking->scenarios[j]);
+            }
+            if (!any) {
+                return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                               "no scenario is called %s (--list shows them)", one.items[0]);
+            }
+        }
+    }
+    return true;
+}
+
+static void list_scenarios(const struct checking *checking)
+{
+    for (size_t i = 0; i < checking->scenario_count; i++) {
+        const struct qn_scenario *scenario = checking->scenarios[i];
+        (void)printf("%-42.*s %-14s %.*s\n", QN_STR_ARG(scenario->id),
+                     scenario->for_standard ? (scenario->for_fifo ? "standard,fifo" : "standard")
+                                            : "fifo",
+                     QN_STR_ARG(scenario->title));
+    }
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char block[16384];
+    size_t len;
+    FILE *in = fopen(from, "re");
+    FILE *out = in != NULL ? fopen(to, "we") : NULL;
+
+    while (out != NULL && (len = fread(block, 1, sizeof(block), in)) > 0) {
+        if (fwrite(block, 1, len, out) != len) {
+            break;
+        }
+    }
+    if (in != NULL) {
+        (void)fclose(in);
+    }
+    if (out != NULL) {
+        (void)fclose(out);
+    }
+}
+
+/* Trace and logs of one scenario, for somebody to look at. */
+static void keep(const struct checking *checking, struct qn_report_entry *entry,
+                 const char *directory)
+{
+    static const struct {
+        const char *name;
+        const char *suffix;
+    } files[] = {{"trace.jsonl", "jsonl"},
+                 {"server.log", "server.log"},
+                 {"instance-1.log", "instance-1.log"}};
+
+    if (checking->options.keep_directory == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char from[PATH_ROOM + 64];
+        char to[PATH_ROOM + 512];
+        (void)snprintf(from, sizeof(from), "%s/%s", directory, files[i].name);
+        (void)snprintf(to, sizeof(to), "%s/%.*s.%s", checking->options.keep_directory,
+                       QN_STR_ARG(entry->scenario->id), files[i].suffix);
+        copy_file(from, to);
+        if (i == 0) {
+            (void)snprintf(entry->trace_path, sizeof(entry->trace_path), "%.1000s", to);
+        }
+    }
+}
+
+static void skip(struct qn_report_entry *entry, const char *reason)
+{
+    entry->result.judgement.outcome = QN_OUTCOME_SKIP;
+    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%s",
+                   reason);
+}
+
+static void learn(struct checking *checking, const struct qn_report_entry *entry)
+{
+    struct qn_profile *known = &checking->report.profile;
+    const struct qn_profile *seen = &entry->result.profile;
+    bool is_teacher = qn_str_equal(entry->scenario->id, qn_str_from_cstr(profiling_scenario));
+    bool is_first = !known->is_known;
+
+    /* Who never asked for a message has shown nothing. */
+    if (!seen->is_known || seen->batch == 0) {
+        return;
+    }
+    if (is_first || is_teacher) {
+        *known = *seen;
+        if (is_teacher) {
+            qn_report_profile_print(&checking->report);
+        }
+    }
+    known->level = seen->level > known->level ? seen->level : known->level;
+}
+
+static void run_one(struct checking *checking, struct qn_report_entry *entry)
+{
+    char directory[PATH_ROOM + 8];
+    const struct qn_run_options options = {
+        .check = &checking->options,
+        .learned = &checking->report.profile,
+        .run_id = checking->run_id,
+        .seed = checking->report.seed,
+        .directory = directory,
+        .signal_fd = checking->signal_fd,
+    };
+
+    (void)snprintf(directory, sizeof(directory), "%s/run", checking->directory);
+    if (mkdir(directory, 0700) < 0) {
+        entry->result.judgement.outcome = QN_OUTCOME_ERROR;
+        (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text),
+                       "%.200s: %s", directory, strerror(errno));
+        return;
+    }
+    qn_run_scenario(entry->scenario, &options, &entry->result);
+    keep(checking, entry, directory);
+    remove_tree(directory);
+}
+
+/* False: there is no point in going on. */
+static bool check_one(struct checking *checking, const struct qn_scenario *scenario)
+{
+    const struct qn_check_options *o = &checking->options;
+    struct qn_report *report = &checking->report;
+    struct qn_report_entry *entry = &report->entries[report->count++];
+
+    entry->scenario = scenario;
+    entry->is_of_profile = o->is_fifo ? scenario->for_fifo : scenario->for_standard;
+    if (!entry->is_of_profile) {
+        skip(entry, o->is_fifo ? "profile fifo" : "profile standard");
+    } else if (scenario->needs_sink && report->profile.is_known &&
+               report->profile.level < QN_LEVEL_SINK) {
+        skip(entry, "needs the effect sink, and the consumer never called it ($QUERN_SINK_URL)");
+    } else {
+        run_one(checking, entry);
+    }
+    if (entry->result.cannot_start) {
+        return false;
+    }
+    qn_report_entry_print(report, entry);
+    learn(checking, entry);
+    return !entry->result.is_interrupted;
+}
+
+static int exit_code(const struct checking *checking)
+{
+    size_t counts[QN_OUTCOME_COUNT];
+    bool skipped = false;
+
+    qn_report_count(&checking->report, counts);
+    for (size_t i = 0; i < checking->report.count; i++) {
+        const struct qn_report_entry *entry = &checking->report.entries[i];
+        skipped =
+            skipped || (entry->is_of_profile && entry->result.judgement.outcome == QN_OUTCOME_SKIP);
+    }
+    if (counts[QN_OUTCOME_FAIL] > 0 || (checking->options.strict && counts[QN_OUTCOME_WARN] > 0) ||
+        (checking->options.no_skip && skipped)) {
+        return EXIT_FAILED;
+    }
+    if (counts[QN_OUTCOME_ERROR] > 0) {
+        return EXIT_BROKEN;
+    }
+    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? EXIT_INCONCLUSIVE : EXIT_WELL;
+}
+
+static int run_all(struct checking *checking)
+{
+    struct qn_report *report = &checking->report;
+    struct qn_error err;
+
+    report->entries = qn_memory_new_array(checking->scenario_count, sizeof(struct qn_report_entry));
+    qn_report_begin(report);
+    for (size_t i = 0; i < checking->scenario_count; i++) {
+        const struct qn_scenario *scenario = checking->scenarios[i];
+        bool is_wanted =
+            (checking->options.only.count == 0 || fits(&checking->options.only, scenario)) &&
+            !fits(&checking->options.skip, scenario);
+        if (is_wanted && !check_one(checking, scenario)) {
+            break;
+        }
+    }
+    const struct qn_report_entry *last =
+        report->count > 0 ? &report->entries[report->count - 1] : NULL;
+    if (last != NULL && last->result.cannot_start) {
+        (void)fprintf(stderr, "quern check: %s\n", last->result.judgement.text);
+        return EXIT_USAGE;
+    }
+    qn_report_end(report);
+    if (checking->options.json_path != NULL &&
+        !qn_report_write_json(report, checking->options.json_path, &err)) {
+        (void)complain("check", &err);
+        return EXIT_BROKEN;
+    }
+    return exit_code(checking);
+}
+
+static bool prepare(struct checking *checking, struct qn_error *err)
+{
+    const char *base = getenv("TMPDIR");
+    sigset_t signals;
+
+    if (checking->options.keep_directory != NULL &&
+        mkdir(checking->options.keep_directory, 0755) < 0 && errno != EEXIST) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s",
+                       checking->options.keep_directory, strerror(errno));
+    }
+    if (checking->options.server_program == NULL) {
+        ssize_t len = readlink("/proc/self/exe", checking->program, PATH_ROOM - 1);
+        checking->program[len > 0 ? len : 0] = '\0';
+        checking->options.server_program = checking->program;
+    }
+    (void)snprintf(checking->directory, sizeof(checking->directory), "%s/quern-check-XXXXXX",
+                   base != NULL && base[0] != '\0' ? base : "/tmp");
+    if (mkdtemp(checking->directory) == NULL) {
+        int reason = errno;
+        bool ok = qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", checking->directory,
+                          strerror(reason));
+        checking->directory[0] = '\0';
+        return ok;
+    }
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGCHLD);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    checking->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    qn_process_adopt_orphans();
+    return true;
+}
+
+static void finish(struct checking *checking)
+{
+    for (size_t i = 0; i < checking->report.count; i++) {
+        qn_run_result_done(&checking->report.entries[i].result);
+    }
+    qn_memory_free(checking->report.entries);
+    for (size_t i = 0; i < checking->scenario_count; i++) {
+        qn_scenario_free(checking->scenarios[i]);
+    }
+    qn_memory_free(checking->scenarios);
+    if (checking->directory[0] != '\0') {
+        remove_tree(checking->directory);
+    }
+    if (checking->signal_fd >= 0) {
+        (void)close(checking->signal_fd);
+    }
+    qn_memory_free(checking);
+}
+
+int qn_check_main(int argc, char **argv)
+{
+    struct checking *checking = qn_memory_new(sizeof(*checking));
+    struct qn_check_options *o = &checking->options;
+    struct qn_error err;
+    int code = EXIT_WELL;
+
+    checking->signal_fd = -1;
+    if (!qn_options_read(argc, argv, o, &err) || !read_scenarios(checking, &err) ||
+        !check_patterns(checking, &err)) {
+        code = complain("check", &err);
+    } else if (o->wants_help) {
+        qn_options_print_help(stdout);
+    } else if (o->wants_list) {
+        list_scenarios(checking);
+    } else if (!prepare(checking, &err)) {
+        code = complain("check", &err);
+    } else {
+        uint64_t fresh = qn_random_fresh_seed() % 1000000; /* short enough to be typed again */
+        checking->report = (struct qn_report){
+            .options = o,
+            .seed = o->has_seed ? o->seed : fresh,
+            .colours = isatty(STDOUT_FILENO) != 0,
+            .console = stdout,
+        };
+        (void)snprintf(checking->run_id, sizeof(checking->run_id), "run-%llu",
+                       (unsigned long long)checking->report.seed);
+        code = run_all(checking);
+    }
+    finish(checking);
+    return code;
+}
+
+static bool read_file(const char *path, struct qn_buf *buf, struct qn_error *err)
+{
+    char block[16384];
+    size_t len;
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+
+    if (file == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, strerror(errno));
+    }
+    while ((len = fread(block, 1, sizeof(block), file)) > 0) {
+        qn_buf_append(buf, block, len);
+    }
+    bool ok = ferror(file) == 0;
+    if (file != stdin) {
+        (void)fclose(file);
+    }
+    return ok || qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: cannot be read", path);
+}
+
+static int print_judgement(const struct qn_history *history, const struct qn_judgement *judgement)
+{
+    static const int codes[QN_OUTCOME_COUNT] = {
+        [QN_OUTCOME_FAIL] = EXIT_FAILED,
+        [QN_OUTCOME_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
+        [QN_OUTCOME_ERROR] = EXIT_BROKEN,
+    };
+
+    (void)printf("%s%s%s\n", qn_outcome_name(judgement->outcome),
+                 judgement->text[0] != '\0' ? "  " : "", judgement->text);
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement->invariants[i];
+        static const char *const results[] = {"held", "BROKEN", "not observable"};
+        (void)printf("  %-20s %s%s%s\n", invariant->name, results[invariant->finding.result],
+                     invariant->finding.text[0] != '\0' ? ": " : "", invariant->finding.text);
+        if (invariant->finding.result == QN_RESULT_FAIL) {
+            qn_report_witness(stdout, history, &invariant->finding);
+        }
+    }
+    return codes[judgement->outcome];
+}
+
+int qn_judge_main(int argc, char **argv)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = {0};
+    struct qn_buf text;
+    struct qn_error err;
+    int code;
+
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        (void)puts("usage: quern judge TRACE\n\nJudges a trace that `quern check --keep` stored.");
+        return EXIT_WELL;
+    }
+    if (argc != 2 || (argv[1][0] == '-' && argv[1][1] != '\0')) {
+        (void)fputs("quern judge: usage: quern judge TRACE\n", stderr);
+        return EXIT_USAGE;
+    }
+    qn_history_init(&history);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    if (!read_file(argv[1], &text, &err) || !qn_history_read(&history, qn_buf_str(&text), &err)) {
+        code = complain("judge", &err);
+        goto out;
+    }
+    qn_history_settle(&history);
+    code = qn_judge(&history, &judgement, &err) ? print_judgement(&history, &judgement)
+                                                : complain("judge", &err);
+
+out:
+    qn_judgement_done(&judgement);
+    qn_buf_done(&text);
+    qn_history_done(&history);
+    return code;
+}

@@ -1,0 +1,203 @@
+/* Starting and ending child processes. */
+#include "chaos/check/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/base/clock.h"
+
+enum { KILL_LIMIT_MS = 5000 };
+
+extern char **environ;
+
+/* What would lead an SDK elsewhere than to the endpoint and the keys that it is given. */
+static const char *const unwanted[] = {
+    "AWS_PROFILE=",          "AWS_DEFAULT_PROFILE=",   "AWS_SESSION_TOKEN=",
+    "AWS_SECURITY_TOKEN=",   "AWS_ROLE_ARN=",          "AWS_WEB_IDENTITY_TOKEN_FILE=",
+    "AWS_ENDPOINT_URL_SQS=", "AWS_USE_FIPS_ENDPOINT=", "AWS_USE_DUALSTACK_ENDPOINT=",
+};
+
+static bool names_the_same(const char *a, const char *b)
+{
+    size_t len = strcspn(b, "=");
+
+    return strncmp(a, b, len) == 0 && a[len] == '=';
+}
+
+static bool is_replaced(const char *entry, const char *const *overriding)
+{
+    for (size_t i = 0; overriding[i] != NULL; i++) {
+        if (names_the_same(entry, overriding[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++) {
+        if (names_the_same(entry, unwanted[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The entries are borrowed; the array is the caller's. */
+static char **make_environment(const char *const *overriding)
+{
+    size_t count = 0;
+    size_t room = 1;
+
+    for (size_t i = 0; environ[i] != NULL; i++) {
+        room++;
+    }
+    for (size_t i = 0; overriding[i] != NULL; i++) {
+        room++;
+    }
+    const char **environment = qn_memory_new_array(room, sizeof(*environment));
+    for (size_t i = 0; environ[i] != NULL; i++) {
+        if (!is_replaced(environ[i], overriding)) {
+            environment[count++] = environ[i];
+        }
+    }
+    for (size_t i = 0; overriding[i] != NULL; i++) {
+        environment[count++] = overriding[i];
+    }
+    return (char **)(void *)environment;
+}
+
+/* In the child. Only what may be called after fork; never returns. */
+static void become(const struct qn_spawn *spawn, char **environment, int log, int report)
+{
+    sigset_t none;
+    int nothing = open("/dev/null", O_RDONLY);
+
+    (void)setpgid(0, 0);
+    if (spawn->dies_with_parent) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    (void)dup2(nothing, STDIN_FILENO);
+    (void)dup2(log, STDOUT_FILENO);
+    (void)dup2(log, STDERR_FILENO);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    environ = environment;
+    (void)execvp(spawn->argv[0], spawn->argv);
+    int reason = errno;
+    ssize_t written = write(report, &reason, sizeof(reason));
+    _exit(written == (ssize_t)sizeof(reason) ? 127 : 126);
+}
+
+/* What the child says when it could not become the program; 0 when the pipe was closed by the exec.
+ */
+static int read_report(int pipe_end)
+{
+    int reason = 0;
+    ssize_t got;
+
+    do {
+        got = read(pipe_end, &reason, sizeof(reason));
+    } while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof(reason) ? reason : 0;
+}
+
+bool qn_process_spawn(const struct qn_spawn *spawn, pid_t *ret_pid, struct qn_error *err)
+{
+    int report[2] = {-1, -1};
+    char **environment = NULL;
+    bool ok = false;
+    int log = open(spawn->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    if (log < 0 || pipe2(report, O_CLOEXEC) < 0) {
+        (void)qn_fail(err, QN_ERR_INTERNAL, "%s: %s", spawn->log_path, strerror(errno));
+        goto out;
+    }
+    environment = make_environment(spawn->environment);
+    pid_t pid = fork();
+    if (pid == 0) {
+        become(spawn, environment, log, report[1]);
+    }
+    if (pid < 0) {
+        (void)qn_fail(err, QN_ERR_INTERNAL, "fork: %s", strerror(errno));
+        goto out;
+    }
+    (void)setpgid(pid, pid); /* here too: whoever is first */
+    (void)close(report[1]);
+    report[1] = -1;
+    int reason = read_report(report[0]);
+    if (reason != 0) {
+        (void)waitpid(pid, NULL, 0);
+        (void)qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "cannot start %s: %s", spawn->argv[0],
+                      strerror(reason));
+        goto out;
+    }
+    *ret_pid = pid;
+    ok = true;
+
+out:
+    qn_memory_free(environment);
+    for (int i = 0; i < 2; i++) {
+        if (report[i] >= 0) {
+            (void)close(report[i]);
+        }
+    }
+    if (log >= 0) {
+        (void)close(log);
+    }
+    return ok;
+}
+
+void qn_process_adopt_orphans(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool qn_process_reap(pid_t *ret_pid, int *ret_status)
+{
+    int status;
+    pid_t pid = waitpid(-1, &status, WNOHANG);
+
+    if (pid <= 0) {
+        return false;
+    }
+    *ret_pid = pid;
+    *ret_status = status;
+    return true;
+}
+
+bool qn_process_has_ended(pid_t pid, int *ret_status)
+{
+    int status;
+
+    if (waitpid(pid, &status, WNOHANG) != pid) {
+        return false;
+    }
+    *ret_status = status;
+    return true;
+}
+
+void qn_process_kill_group(pid_t leader, int *ret_status)
+{
+    int64_t end_ms = qn_clock_monotonic_ms() + KILL_LIMIT_MS;
+
+    *ret_status = -1;
+    (void)kill(-leader, SIGKILL);
+    while (qn_clock_monotonic_ms() < end_ms) {
+        int status;
+        pid_t pid = waitpid(-leader, &status, WNOHANG);
+        if (pid == leader) {
+            *ret_status = status;
+        }
+        if (pid > 0) {
+            continue;
+        }
+        if (kill(-leader, 0) < 0) {
+            break; /* nobody is left */
+        }
+        (void)poll(NULL, 0, 1);
+    }
+}

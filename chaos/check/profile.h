@@ -1,0 +1,27 @@
+/* What kind of consumer this is, learned from a history. */
+#ifndef QN_CHECK_PROFILE_H
+#define QN_CHECK_PROFILE_H
+
+#include "chaos/check/judge/judge.h"
+
+struct qn_profile {
+    bool is_known;
+    enum qn_level level;
+    int64_t visibility_ms;     /* granted */
+    bool overrides_visibility; /* asks for its own on receive */
+    int64_t wait_s;            /* of its polls; QN_EVENT_NO_INT: the queue's */
+    int64_t batch;             /* most messages asked for in one call */
+    bool deletes_single;
+    bool deletes_batch;
+    int64_t concurrency;     /* most runs open at once at the sink; 0: not seen */
+    int64_t held;            /* most leases held at once */
+    int64_t heartbeat_ms;    /* median gap of extensions; 0: none */
+    int64_t startup_ms;      /* from spawn to the first receive */
+    int64_t handling_p50_ms; /* from lease to delete */
+    int64_t handling_p99_ms;
+};
+
+/* The history is settled. */
+void qn_profile_learn(struct qn_profile *profile, const struct qn_judge_input *in);
+
+#endif

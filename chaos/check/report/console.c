@@ -1,0 +1,216 @@
+/* The console report: one line per scenario, more on trouble. */
+#include <inttypes.h>
+
+#include "chaos/check/report/report.h"
+
+static const struct {
+    const char *word; /* four letters, so that the column stands */
+    const char *colour;
+} looks[QN_OUTCOME_COUNT] = {
+    [QN_OUTCOME_PASS] = {"PASS", "\033[32m"},    [QN_OUTCOME_WARN] = {"WARN", "\033[33m"},
+    [QN_OUTCOME_INFO] = {"INFO", "\033[36m"},    [QN_OUTCOME_FAIL] = {"FAIL", "\033[31m"},
+    [QN_OUTCOME_SKIP] = {"SKIP", "\033[90m"},    [QN_OUTCOME_INCONCLUSIVE] = {"INCO", "\033[35m"},
+    [QN_OUTCOME_ERROR] = {"ERR ", "\033[31;1m"},
+};
+
+/* An argument as a shell would need it. */
+static void print_argument(FILE *file, const char *text)
+{
+    bool is_plain = text[0] != '\0';
+
+    for (const char *at = text; *at != '\0'; at++) {
+        is_plain = is_plain && strchr(" \t\n\"'\\$`*?[]{}()<>|&;#~!", *at) == NULL;
+    }
+    if (is_plain) {
+        (void)fputs(text, file);
+        return;
+    }
+    (void)fputc('\'', file);
+    for (const char *at = text; *at != '\0'; at++) {
+        (void)fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, file);
+    }
+    (void)fputc('\'', file);
+}
+
+static void print_command(const struct qn_report *report)
+{
+    for (size_t i = 0; report->options->command[i] != NULL; i++) {
+        if (i > 0) {
+            (void)fputc(' ', report->console);
+        }
+        print_argument(report->console, report->options->command[i]);
+    }
+}
+
+void qn_report_begin(const struct qn_report *report)
+{
+    const struct qn_check_options *o = report->options;
+
+    (void)fprintf(report->console,
+                  "quern check %s  profile %s  seed %" PRIu64 "  tempo %s  consumer: ", QN_VERSION,
+                  o->is_fifo ? "fifo" : "standard", report->seed, o->tempo);
+    print_command(report);
+    (void)fputc('\n', report->console);
+    (void)fflush(report->console);
+}
+
+void qn_report_profile_print(const struct qn_report *report)
+{
+    const struct qn_profile *p = &report->profile;
+    FILE *file = report->console;
+
+    (void)fprintf(file, "  learned: V=%.3gs(%s)", (double)p->visibility_ms / 1000,
+                  p->overrides_visibility ? "own" : "queue");
+    if (p->wait_s != QN_EVENT_NO_INT) {
+        (void)fprintf(file, " W=%" PRId64 "s", p->wait_s);
+    }
+    (void)fprintf(file, " batch=%" PRId64 " delete=%s", p->batch,
+                  p->deletes_batch ? (p->deletes_single ? "both" : "batch")
+                                   : (p->deletes_single ? "single" : "none"));
+    if (p->concurrency > 0) {
+        (void)fprintf(file, " C=%" PRId64, p->concurrency);
+    }
+    if (p->heartbeat_ms > 0) {
+        (void)fprintf(file, " heartbeat=%.2gs", (double)p->heartbeat_ms / 1000);
+    }
+    (void)fprintf(file, " start=%.2gs handling p50=%" PRId64 "ms p99=%" PRId64 "ms\n",
+                  (double)p->startup_ms / 1000, p->handling_p50_ms, p->handling_p99_ms);
+    if (p->level == QN_LEVEL_PROTOCOL) {
+        (void)fputs("  no call to the effect sink was seen: judged by the protocol alone\n", file);
+    }
+}
+
+static const struct qn_invariant *broken_one(const struct qn_judgement *judgement)
+{
+    for (int severity = QN_MUST; severity <= QN_SHOULD; severity++) {
+        for (size_t i = 0; i < judgement->invariant_count; i++) {
+            const struct qn_invariant *invariant = &judgement->invariants[i];
+            if ((int)invariant->severity == severity &&
+                invariant->finding.result == QN_RESULT_FAIL) {
+                return invariant;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void print_trouble(const struct qn_report *report, const struct qn_report_entry *entry)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    const struct qn_scenario *scenario = entry->scenario;
+    const struct qn_invariant *broken = broken_one(judgement);
+    FILE *file = report->console;
+
+    if (broken == NULL) {
+        return;
+    }
+    qn_report_witness(file, &entry->result.history, &broken->finding);
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *other = &judgement->invariants[i];
+        if (other != broken && other->finding.result == QN_RESULT_FAIL) {
+            (void)fprintf(file, "       | also %s: %s\n", other->name, other->finding.text);
+        }
+    }
+    if (scenario->why.len > 0) {
+        (void)fprintf(file, "       | why it matters: %.*s\n", QN_STR_ARG(scenario->why));
+    }
+    if (scenario->fix.len > 0) {
+        (void)fprintf(file, "       | fix: %.*s\n", QN_STR_ARG(scenario->fix));
+    }
+    (void)fprintf(file, "       | rerun: quern check --only %.*s%s --seed %" PRIu64 " -- ",
+                  QN_STR_ARG(scenario->id), report->options->is_fifo ? " --profile fifo" : "",
+                  report->seed);
+    print_command(report);
+    (void)fputc('\n', file);
+}
+
+void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    FILE *file = report->console;
+    const char *word = looks[judgement->outcome].word;
+
+    if (report->colours) {
+        (void)fprintf(file, " %s%s\033[0m", looks[judgement->outcome].colour, word);
+    } else {
+        (void)fprintf(file, " %s", word);
+    }
+    (void)fprintf(file, "  %-42.*s", QN_STR_ARG(entry->scenario->id));
+    if (entry->result.wall_ms > 0) {
+        (void)fprintf(file, " %5.1fs", (double)entry->result.wall_ms / 1000);
+    } else {
+        (void)fputs("       ", file);
+    }
+    (void)fprintf(file, "%s%s\n", judgement->text[0] != '\0' ? "   " : "", judgement->text);
+    if (judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN) {
+        print_trouble(report, entry);
+    }
+    (void)fflush(file);
+}
+
+void qn_report_count(const struct qn_report *report, size_t counts[QN_OUTCOME_COUNT])
+{
+    for (size_t i = 0; i < QN_OUTCOME_COUNT; i++) {
+        counts[i] = 0;
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        counts[report->entries[i].result.judgement.outcome]++;
+    }
+}
+
+const char *qn_report_semantics(const struct qn_report *report)
+{
+    bool loses = false;
+    bool repeats = false;
+
+    if (report->profile.level < QN_LEVEL_SINK) {
+        return "not observable";
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_judgement *judgement = &report->entries[i].result.judgement;
+        for (size_t j = 0; j < judgement->invariant_count; j++) {
+            const struct qn_invariant *invariant = &judgement->invariants[j];
+            bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
+            loses = loses || (is_broken && (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
+                                            strcmp(invariant->name, "NO-LOSS") == 0));
+            repeats = repeats || (is_broken && strcmp(invariant->name, "ONCE") == 0);
+        }
+    }
+    return loses ? "at-most-once" : repeats ? "at-least-once" : "effectively-once";
+}
+
+void qn_report_end(const struct qn_report *report)
+{
+    size_t counts[QN_OUTCOME_COUNT];
+    int64_t sent = 0;
+    int64_t applied = 0;
+    size_t duplicated = 0;
+    size_t lost = 0;
+
+    qn_report_count(report, counts);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_accounting *accounting = &report->entries[i].result.judgement.accounting;
+        sent += accounting->attempts;
+        applied += accounting->applied;
+        duplicated += json_array_size(accounting->duplicated);
+        lost += json_array_size(accounting->lost);
+    }
+    (void)fprintf(report->console,
+                  "\n %zu scenarios: %zu pass, %zu warn, %zu info, %zu fail, %zu skip, %zu "
+                  "inconclusive, %zu error       observed semantics: %s\n",
+                  report->count, counts[QN_OUTCOME_PASS], counts[QN_OUTCOME_WARN],
+                  counts[QN_OUTCOME_INFO], counts[QN_OUTCOME_FAIL], counts[QN_OUTCOME_SKIP],
+                  counts[QN_OUTCOME_INCONCLUSIVE], counts[QN_OUTCOME_ERROR],
+                  qn_report_semantics(report));
+    if (report->profile.level >= QN_LEVEL_SINK) {
+        (void)fprintf(report->console,
+                      " effects %" PRId64 " sent / %" PRId64
+                      " applied / %zu duplicated / %zu lost\n",
+                      sent, applied, duplicated, lost);
+    } else {
+        (void)fprintf(report->console, " messages %" PRId64 " sent\n", sent);
+    }
+    if (report->options->json_path != NULL) {
+        (void)fprintf(report->console, " report: %s\n", report->options->json_path);
+    }
+}

@@ -1,0 +1,232 @@
+/* The JSON report. Its members keep their names and meanings within one schema number. */
+#include <errno.h>
+
+#include "chaos/check/json_text.h"
+#include "chaos/check/report/report.h"
+
+enum { SCHEMA = 1 };
+
+static const char *const severity_names[] = {
+    [QN_MUST] = "must", [QN_SHOULD] = "should", [QN_INFO] = "info"};
+static const char *const result_names[] = {[QN_RESULT_PASS] = "pass",
+                                           [QN_RESULT_FAIL] = "fail",
+                                           [QN_RESULT_NOT_OBSERVABLE] = "not observable"};
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+    json_object_set_new(object, name, value);
+}
+
+static void set_number(json_t *object, const char *name, int64_t value)
+{
+    set(object, name, json_integer(value));
+}
+
+static json_t *learned(const struct qn_profile *profile)
+{
+    json_t *object = json_object();
+
+    if (!profile->is_known) {
+        return object;
+    }
+    set(object, "V", json_real((double)profile->visibility_ms / 1000));
+    set(object, "V_from", json_string(profile->overrides_visibility ? "consumer" : "queue"));
+    if (profile->wait_s != QN_EVENT_NO_INT) {
+        set_number(object, "W", profile->wait_s);
+    }
+    set_number(object, "batch", profile->batch);
+    set(object, "delete",
+        json_string(profile->deletes_batch ? (profile->deletes_single ? "both" : "batch")
+                                           : (profile->deletes_single ? "single" : "none")));
+    if (profile->level >= QN_LEVEL_SINK) {
+        set_number(object, "C", profile->concurrency);
+    }
+    set_number(object, "held", profile->held);
+    if (profile->heartbeat_ms > 0) {
+        set_number(object, "heartbeat_ms", profile->heartbeat_ms);
+    }
+    set_number(object, "startup_ms", profile->startup_ms);
+    set_number(object, "handling_p50_ms", profile->handling_p50_ms);
+    set_number(object, "handling_p99_ms", profile->handling_p99_ms);
+    set_number(object, "level", profile->level);
+    return object;
+}
+
+static json_t *consumer(const struct qn_report *report)
+{
+    json_t *argv = json_array();
+
+    for (size_t i = 0; report->options->command[i] != NULL; i++) {
+        json_t *text = json_string(report->options->command[i]);
+        json_array_append_new(argv, text != NULL ? text : json_string("(not UTF-8)"));
+    }
+    return json_pack("{s:o, s:o}", "argv", argv, "learned", learned(&report->profile));
+}
+
+static json_t *summary(const struct qn_report *report)
+{
+    static const char *const names[QN_OUTCOME_COUNT] = {
+        [QN_OUTCOME_PASS] = "pass",   [QN_OUTCOME_WARN] = "warn",
+        [QN_OUTCOME_INFO] = "info",   [QN_OUTCOME_FAIL] = "fail",
+        [QN_OUTCOME_SKIP] = "skip",   [QN_OUTCOME_INCONCLUSIVE] = "inconclusive",
+        [QN_OUTCOME_ERROR] = "error",
+    };
+    size_t counts[QN_OUTCOME_COUNT];
+    json_t *object = json_object();
+
+    qn_report_count(report, counts);
+    for (size_t i = 0; i < QN_OUTCOME_COUNT; i++) {
+        set_number(object, names[i], (int64_t)counts[i]);
+    }
+    set(object, "semantics", json_string(qn_report_semantics(report)));
+    return object;
+}
+
+static json_t *accounting(const struct qn_accounting *a)
+{
+    json_t *object = json_object();
+    const struct {
+        const char *name;
+        json_t *keys;
+    } lists[] = {
+        {"lost", a->lost},           {"unexpected", a->unexpected}, {"duplicated", a->duplicated},
+        {"recovered", a->recovered}, {"orphaned", a->orphaned},     {"premature", a->premature},
+    };
+
+    set_number(object, "attempts", a->attempts);
+    set_number(object, "acked", a->acked);
+    set_number(object, "applied", a->applied);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        set(object, lists[i].name,
+            lists[i].keys != NULL ? json_incref(lists[i].keys) : json_array());
+    }
+    return object;
+}
+
+/* The sums over all scenarios; keys are those of their scenario. */
+static json_t *total_accounting(const struct qn_report *report)
+{
+    struct qn_accounting sum = {
+        .lost = json_array(),
+        .unexpected = json_array(),
+        .duplicated = json_array(),
+        .recovered = json_array(),
+        .orphaned = json_array(),
+        .premature = json_array(),
+    };
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_accounting *a = &report->entries[i].result.judgement.accounting;
+        sum.attempts += a->attempts;
+        sum.acked += a->acked;
+        sum.applied += a->applied;
+        if (a->lost != NULL) {
+            json_array_extend(sum.lost, a->lost);
+            json_array_extend(sum.unexpected, a->unexpected);
+            json_array_extend(sum.duplicated, a->duplicated);
+            json_array_extend(sum.recovered, a->recovered);
+            json_array_extend(sum.orphaned, a->orphaned);
+            json_array_extend(sum.premature, a->premature);
+        }
+    }
+    json_t *object = accounting(&sum);
+    qn_accounting_done(&sum);
+    return object;
+}
+
+static json_t *invariants(const struct qn_judgement *judgement)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement->invariants[i];
+        const struct qn_finding *finding = &invariant->finding;
+        json_t *object =
+            json_pack("{s:s, s:s, s:s}", "name", invariant->name, "severity",
+                      severity_names[invariant->severity], "result", result_names[finding->result]);
+        if (finding->result != QN_RESULT_PASS) {
+            json_t *text = json_string(finding->text);
+            set(object, "text", text != NULL ? text : json_string(""));
+        }
+        if (finding->witness_count > 0) {
+            json_t *witness = json_array();
+            for (size_t j = 0; j < finding->witness_count; j++) {
+                json_array_append_new(witness, json_integer((json_int_t)finding->witness[j]));
+            }
+            set(object, "witness", witness);
+        }
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *faults(const struct qn_judgement *judgement)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < judgement->fault_count; i++) {
+        const struct qn_planned_fault *fault = &judgement->faults[i];
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "rule", fault->rule, "planned",
+                                              (json_int_t)fault->planned, "fired",
+                                              (json_int_t)fault->fired));
+    }
+    return list;
+}
+
+static json_t *scenario(const struct qn_report_entry *entry)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    json_t *text = json_string(judgement->text);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o}", "id", entry->scenario->id.ptr, "title",
+        entry->scenario->title.ptr, "severity", entry->scenario->severity.ptr, "verdict",
+        qn_outcome_name(judgement->outcome), "text", text != NULL ? text : json_string(""));
+
+    if (judgement->outcome == QN_OUTCOME_SKIP || judgement->outcome == QN_OUTCOME_INCONCLUSIVE ||
+        judgement->outcome == QN_OUTCOME_ERROR) {
+        set(object, "reason", json_incref(json_object_get(object, "text")));
+    }
+    set_number(object, "wall_ms", entry->result.wall_ms);
+    set_number(object, "virtual_ms", entry->result.virtual_ms);
+    set(object, "invariants", invariants(judgement));
+    set(object, "faults", faults(judgement));
+    set(object, "accounting", accounting(&judgement->accounting));
+    if (entry->trace_path[0] != '\0') {
+        set(object, "trace", json_string(entry->trace_path));
+    }
+    return object;
+}
+
+bool qn_report_write_json(const struct qn_report *report, const char *path, struct qn_error *err)
+{
+    json_t *scenarios = json_array();
+    json_t *root = json_object();
+    struct qn_buf text;
+    bool ok = false;
+
+    for (size_t i = 0; i < report->count; i++) {
+        json_array_append_new(scenarios, scenario(&report->entries[i]));
+    }
+    set_number(root, "schema", SCHEMA);
+    set(root, "tool", json_string(QN_VERSION));
+    set(root, "seed", json_integer((json_int_t)report->seed));
+    set(root, "profile", json_string(report->options->is_fifo ? "fifo" : "standard"));
+    set(root, "consumer", consumer(report));
+    set(root, "summary", summary(report));
+    set(root, "accounting", total_accounting(report));
+    set(root, "scenarios", scenarios);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_json_text_append(&text, root, JSON_INDENT(1));
+    qn_buf_append_char(&text, '\n');
+    FILE *file = fopen(path, "we");
+    if (file != NULL) {
+        bool is_written = fwrite(text.ptr, 1, text.len, file) == text.len;
+        ok = fclose(file) == 0 && is_written;
+    }
+    if (!ok) {
+        (void)qn_fail(err, QN_ERR_INTERNAL, "%s: %s", path, strerror(errno));
+    }
+    qn_buf_done(&text);
+    json_decref(root);
+    return ok;
+}

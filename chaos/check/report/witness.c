@@ -1,0 +1,195 @@
+/* The events behind a verdict, in words. */
+#include "chaos/check/report/report.h"
+
+enum { LINES_MAX = 14, KEYS_MAX = QN_WITNESS_MAX };
+
+static const char *short_name(struct qn_str instance, char room[24])
+{
+    struct qn_str number = instance;
+    int64_t n;
+
+    if (qn_str_starts_with(instance, QN_STR("QUERN"))) {
+        number = qn_str_from(instance, 5);
+    }
+    if (qn_str_to_int64(number, 0, 9999, &n)) {
+        (void)snprintf(room, 24, "#%lld", (long long)n);
+    } else {
+        (void)snprintf(room, 24, "%.20s", instance.len > 0 ? instance.ptr : "?");
+    }
+    return room;
+}
+
+static void describe_process(const struct qn_check_event *event, const char *who,
+                             struct qn_buf *buf)
+{
+    if (qn_str_equal(event->what, QN_STR("signal"))) {
+        qn_buf_append_format(buf, "harness sends signal %lld to %s", (long long)event->signal, who);
+    } else if (qn_str_equal(event->what, QN_STR("exit"))) {
+        bool by_signal = event->signal != QN_EVENT_NO_INT;
+        qn_buf_append_format(buf, "%s ends (%s %lld)", who, by_signal ? "signal" : "exit code",
+                             (long long)(by_signal ? event->signal : event->exit_code));
+    } else {
+        qn_buf_append_format(buf, "%s: %.*s (pid %lld)", who, QN_STR_ARG(event->what),
+                             (long long)event->pid);
+    }
+}
+
+static void describe_work(const struct qn_check_event *event, const char *who, struct qn_buf *buf)
+{
+    switch (event->kind) {
+    case QN_CHECK_WORK_BEGIN:
+        qn_buf_append_format(buf, "work on %.*s begins, by %s, attempt %lld", QN_STR_ARG(event->k),
+                             who, (long long)event->attempt);
+        break;
+    case QN_CHECK_WORK_COMMIT:
+        qn_buf_append_format(buf, "effect %.*s %s, by %s%s", QN_STR_ARG(event->k),
+                             event->replayed ? "was there already" : "committed", who,
+                             qn_str_is_none(event->ik) ? ", no Idempotency-Key" : "");
+        break;
+    default:
+        qn_buf_append_format(buf, "work on %.*s ends without an effect: %.*s", QN_STR_ARG(event->k),
+                             QN_STR_ARG(event->reason));
+        break;
+    }
+}
+
+void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
+{
+    char room[24];
+    const char *who = short_name(event->instance, room);
+
+    switch (event->kind) {
+    case QN_CHECK_WORK_BEGIN:
+    case QN_CHECK_WORK_COMMIT:
+    case QN_CHECK_WORK_ABORT:
+        describe_work(event, who, buf);
+        break;
+    case QN_CHECK_PROC:
+        describe_process(event, who, buf);
+        break;
+    case QN_CHECK_LEASE_GRANT:
+        qn_buf_append_format(buf, "lease %lld of %.*s -> %s", (long long)event->n,
+                             QN_STR_ARG(event->k), who);
+        break;
+    case QN_CHECK_LEASE_EXPIRE:
+        qn_buf_append_format(buf, "lease of %.*s lapses", QN_STR_ARG(event->k));
+        break;
+    case QN_CHECK_MSG_DELETE:
+        qn_buf_append_format(buf, "%.*s deleted, by %s", QN_STR_ARG(event->k), who);
+        break;
+    case QN_CHECK_MSG_DUPCOPY:
+        qn_buf_append_format(buf, "%.*s is delivered once more (the queue may do that)",
+                             QN_STR_ARG(event->k));
+        break;
+    case QN_CHECK_MSG_DLQ:
+        qn_buf_append_format(buf, "%.*s goes to the dead-letter queue", QN_STR_ARG(event->k));
+        break;
+    case QN_CHECK_REJECT:
+        qn_buf_append_format(buf, "%.*s recorded as rejected, by %s", QN_STR_ARG(event->k), who);
+        break;
+    case QN_CHECK_FAULT:
+        qn_buf_append_format(buf, "fault %.*s: %.*s", QN_STR_ARG(event->rule),
+                             QN_STR_ARG(event->reason));
+        break;
+    case QN_CHECK_BOOT:
+        qn_buf_append_literal(buf, "the server starts");
+        break;
+    case QN_CHECK_API_IN:
+        qn_buf_append_format(buf, "%.*s arrives, from %s", QN_STR_ARG(event->action), who);
+        break;
+    default:
+        qn_buf_append_format(buf, "%s %.*s", qn_check_kind_name(event->kind), QN_STR_ARG(event->k));
+        break;
+    }
+}
+
+/* What the story is told about. */
+struct story {
+    struct qn_str keys[KEYS_MAX];
+    size_t key_count;
+    uint64_t first;
+    uint64_t last;
+};
+
+static bool is_witness(const struct qn_finding *finding, uint64_t seq)
+{
+    for (size_t i = 0; i < finding->witness_count; i++) {
+        if (finding->witness[i] == seq) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_key(const struct story *story, struct qn_str k)
+{
+    for (size_t i = 0; i < story->key_count; i++) {
+        if (qn_str_equal(story->keys[i], k)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_told(const struct story *story, const struct qn_check_event *event)
+{
+    bool is_between = event->seq >= story->first && event->seq <= story->last;
+
+    switch (event->kind) {
+    case QN_CHECK_LEASE_GRANT:
+    case QN_CHECK_LEASE_EXPIRE:
+    case QN_CHECK_MSG_DELETE:
+    case QN_CHECK_MSG_DLQ:
+    case QN_CHECK_MSG_DUPCOPY:
+    case QN_CHECK_WORK_BEGIN:
+    case QN_CHECK_WORK_COMMIT:
+    case QN_CHECK_WORK_ABORT:
+    case QN_CHECK_REJECT:
+        return !event->undone && has_key(story, event->k);
+    case QN_CHECK_FAULT:
+    case QN_CHECK_BOOT:
+        return is_between;
+    case QN_CHECK_PROC:
+        return is_between && !qn_str_equal(event->what, QN_STR("ready"));
+    default:
+        return false;
+    }
+}
+
+static void print_line(FILE *file, const struct qn_check_event *event, bool marks)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, 1024);
+    qn_report_describe(event, &text);
+    (void)fprintf(file, "       %c %llu %.*s\n", marks ? '>' : '|', (unsigned long long)event->seq,
+                  QN_STR_ARG(qn_buf_str(&text)));
+    qn_buf_done(&text);
+}
+
+void qn_report_witness(FILE *file, const struct qn_history *history,
+                       const struct qn_finding *finding)
+{
+    struct story story = {.first = UINT64_MAX};
+    size_t lines = 0;
+
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (is_witness(finding, event->seq)) {
+            story.first = event->seq < story.first ? event->seq : story.first;
+            story.last = event->seq;
+            /* The stories of many messages would hide each other: the first two tell enough. */
+            if (!qn_str_is_none(event->k) && !has_key(&story, event->k) && story.key_count < 2) {
+                story.keys[story.key_count++] = event->k;
+            }
+        }
+    }
+    for (size_t i = 0; i < history->count && lines < LINES_MAX; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        bool marks = is_witness(finding, event->seq);
+        if (marks || is_told(&story, event)) {
+            print_line(file, event, marks);
+            lines++;
+        }
+    }
+}

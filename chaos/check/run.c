@@ -1,0 +1,475 @@
+/* The course of one scenario: one thread, one loop over the sink, the trace, the processes and the
+ * clock. */
+#include "chaos/check/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "chaos/check/process.h"
+#include "chaos/check/running.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+
+enum {
+    TRACE_EVERY_MS = 10,
+    COUNT_EVERY_MS = 1000,
+    COUNT_WHEN_EMPTY_MS = 50,
+    TRACE_FAILURES_MAX = 200,
+    EARLY_EXITS_MAX = 5,
+    SETTLE_ALWAYS_MS = 50, /* a killed client's sockets are closed before its request is let go */
+    SKIP_LEAST_MS = 100
+};
+
+static int64_t wall_ms(void)
+{
+    struct qn_clock wall = qn_clock_system();
+
+    return wall.now_ms(wall.state);
+}
+
+/* New events of the server: into the live picture; what they ask of the harness becomes orders. */
+static bool read_trace(struct qn_running *run, struct qn_error *err)
+{
+    size_t from = run->watch.read_count;
+
+    if (!qn_server_read_trace(&run->server, err)) {
+        return false;
+    }
+    for (size_t i = from; i < run->history.count; i++) {
+        const struct qn_check_event *event = &run->history.events[i];
+        if (qn_str_is_none(event->raw)) {
+            continue; /* our own */
+        }
+        qn_watch_feed(&run->watch, event);
+        if (event->kind == QN_CHECK_FAULT) {
+            qn_faults_take_from_server(&run->faults, event);
+        }
+    }
+    run->watch.read_count = run->history.count;
+    return true;
+}
+
+static bool is_server_up(const struct qn_running *run)
+{
+    return run->server.pid != 0;
+}
+
+/* It may have died a moment ago, which the next reaping will tell: only lasting failure is an
+ * error. */
+static bool poll_trace(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    if (!is_server_up(run) || now_ms < run->next_trace_ms) {
+        return true;
+    }
+    run->next_trace_ms = now_ms + TRACE_EVERY_MS;
+    if (read_trace(run, err)) {
+        run->trace_failures = 0;
+        return true;
+    }
+    return ++run->trace_failures < TRACE_FAILURES_MAX;
+}
+
+static bool server_has_ended(struct qn_running *run, int status, struct qn_error *err)
+{
+    int64_t delay_ms;
+
+    run->server.pid = 0;
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
+        !qn_faults_restart_delay(&run->faults, &delay_ms)) {
+        return qn_fail(
+            err, QN_ERR_INTERNAL, "the server ended by itself (%s %d), see %s/server.log",
+            WIFSIGNALED(status) ? "signal" : "exit code",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), run->directory);
+    }
+    run->server_restart_ms = qn_clock_monotonic_ms() + delay_ms;
+    return true;
+}
+
+static bool reap(struct qn_running *run, struct qn_error *err)
+{
+    pid_t pid;
+    int status;
+
+    while (qn_process_reap(&pid, &status)) {
+        if (pid == run->server.pid) {
+            if (!server_has_ended(run, status, err)) {
+                return false;
+            }
+            continue;
+        }
+        for (size_t i = 0; i < run->instance_count; i++) {
+            if (run->instances[i].pid == pid) {
+                qn_instance_has_ended(run, &run->instances[i], status);
+            }
+        }
+    }
+    return true;
+}
+
+static void read_signals(struct qn_running *run)
+{
+    struct signalfd_siginfo info;
+
+    while (read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        run->is_interrupted =
+            run->is_interrupted || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM;
+    }
+}
+
+static void carry_out_orders(struct qn_running *run)
+{
+    struct qn_fault_order order;
+
+    while (qn_faults_next(&run->faults, qn_clock_monotonic_ms(), &order)) {
+        struct qn_instance *instance = qn_instance_find(run, order.instance);
+        if (instance != NULL) {
+            qn_instance_signal(run, instance, order.signal);
+        }
+        if (order.holds_in_server && is_server_up(run)) {
+            (void)usleep(SETTLE_ALWAYS_MS * 1000);
+            (void)qn_server_release(&run->server, order.rule.ptr);
+        }
+    }
+}
+
+/* Starts again what is due. */
+static bool restart(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    if (run->server_restart_ms != 0 && now_ms >= run->server_restart_ms) {
+        run->server_restart_ms = 0;
+        if (!qn_server_restart(&run->server, err)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < run->instance_count; i++) {
+        struct qn_instance *instance = &run->instances[i];
+        if (instance->respawn_at_ms != 0 && now_ms >= instance->respawn_at_ms &&
+            !qn_instance_spawn(run, instance, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool all_are_ready(const struct qn_running *run)
+{
+    for (size_t i = 0; i < run->instance_count; i++) {
+        if (!run->instances[i].is_ready) {
+            return false;
+        }
+    }
+    return is_server_up(run);
+}
+
+static void note_readiness(struct qn_running *run, int64_t now_ms)
+{
+    for (size_t i = 0; i < run->instance_count; i++) {
+        struct qn_instance *instance = &run->instances[i];
+        const struct qn_watch_instance *seen =
+            qn_watch_instance_at(&run->watch, qn_str_from_cstr(instance->name));
+        if (seen->has_called) {
+            qn_instance_mark_ready(run, instance);
+        }
+        if (instance->is_ready && run->ready_virtual_ms == 0) {
+            run->ready_virtual_ms = qn_recorder_now_ms(&run->recorder);
+            run->faults.ready_ms = run->ready_virtual_ms;
+        }
+    }
+    /* A slow start is not held against the consumer, the first time or any other. */
+    if (run->ready_virtual_ms != 0 && !all_are_ready(run)) {
+        run->paused_ms += now_ms - run->last_pass_ms;
+    }
+    run->last_pass_ms = now_ms;
+}
+
+/* Nothing can happen but time: every instance waits for messages, the sink has no work, and what is
+ * leased is leased to the dead. */
+static bool can_skip(struct qn_running *run)
+{
+    if (run->options->no_idle_skip || !all_are_ready(run) || run->faults.order_count > 0 ||
+        qn_effects_open_count(qn_sink_effects(run->sink)) > 0 || qn_watch_is_held(&run->watch)) {
+        return false;
+    }
+    for (size_t i = 0; i < run->instance_count; i++) {
+        const struct qn_watch_instance *seen =
+            qn_watch_instance_at(&run->watch, qn_str_from_cstr(run->instances[i].name));
+        if (!qn_watch_is_idle(seen, wall_ms())) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void skip_idle_time(struct qn_running *run)
+{
+    int64_t next_ms = qn_watch_next_deadline_ms(&run->watch);
+    int64_t by_ms;
+
+    if (next_ms == INT64_MAX || !can_skip(run)) {
+        return;
+    }
+    by_ms = next_ms - qn_recorder_now_ms(&run->recorder) + 1;
+    if (by_ms >= SKIP_LEAST_MS) {
+        (void)qn_server_advance(&run->server, by_ms);
+    }
+}
+
+/* Asks for the counts when they may have come to nothing, and now and then besides. */
+static void look_at_queue(struct qn_running *run, int64_t now_ms)
+{
+    bool may_be_empty = run->watch.left == 0 && run->ready_virtual_ms != 0;
+    struct qn_error ignored; /* the trace's failures are counted already */
+
+    if (!is_server_up(run) || now_ms < run->next_count_ms) {
+        return;
+    }
+    run->next_count_ms = now_ms + (may_be_empty ? COUNT_WHEN_EMPTY_MS : COUNT_EVERY_MS);
+    if (!qn_running_count(run, &ignored)) {
+        return;
+    }
+    bool is_drained = run->ready_virtual_ms != 0 &&
+                      run->visible + run->in_flight + run->delayed == 0 &&
+                      qn_effects_open_count(qn_sink_effects(run->sink)) == 0;
+    if (!is_drained) {
+        run->drained_since_ms = 0;
+    } else if (run->drained_since_ms == 0) {
+        run->drained_since_ms = now_ms;
+    }
+}
+
+static bool faults_have_fired(const struct qn_running *run)
+{
+    for (size_t i = 0; i < run->scenario->fault_count; i++) {
+        const struct qn_scenario_fault *fault = &run->scenario->faults[i];
+        int64_t fired = 0;
+        for (size_t j = 0; j < run->history.count; j++) {
+            const struct qn_check_event *event = &run->history.events[j];
+            fired += event->kind == QN_CHECK_FAULT && qn_str_equal(event->rule, fault->name);
+        }
+        if (fired == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the scenario has come to its end: drained for a while, out of time, or hopeless. */
+static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t limit_ms)
+{
+    bool is_pending = run->faults.order_count > 0 || run->server_restart_ms != 0;
+
+    if (run->ready_virtual_ms == 0) {
+        bool gives_up = now_ms - run->first_spawn_ms > run->options->startup_ms;
+        for (size_t i = 0; i < run->instance_count; i++) {
+            gives_up = gives_up || run->instances[i].exits_before_ready >= EARLY_EXITS_MAX;
+        }
+        return gives_up;
+    }
+    if (run->drained_since_ms != 0 && !is_pending) {
+        int64_t settle_ms = run->scenario->settle_ms;
+        settle_ms = faults_have_fired(run) ? settle_ms : 3 * settle_ms;
+        if (now_ms - run->drained_since_ms >= settle_ms) {
+            return true;
+        }
+    }
+    return qn_recorder_now_ms(&run->recorder) - run->ready_virtual_ms - run->paused_ms > limit_ms;
+}
+
+static void wait_for_something(struct qn_running *run, int epoll, int64_t now_ms)
+{
+    struct epoll_event events[4];
+    int64_t until_ms = run->next_trace_ms;
+    int64_t sink_ms = qn_sink_next_ms(run->sink);
+
+    until_ms = sink_ms < until_ms ? sink_ms : until_ms;
+    int64_t wait_ms = until_ms > now_ms ? until_ms - now_ms : 0;
+    if (!is_server_up(run) && wait_ms == 0) {
+        wait_ms = 1;
+    }
+    wait_ms = wait_ms > TRACE_EVERY_MS ? TRACE_EVERY_MS : wait_ms;
+    (void)epoll_wait(epoll, events, 4, (int)wait_ms);
+}
+
+static bool one_pass(struct qn_running *run, struct qn_error *err)
+{
+    int64_t now_ms = qn_clock_monotonic_ms();
+
+    read_signals(run);
+    if (run->is_interrupted) {
+        return qn_fail(err, QN_ERR_INTERNAL, "interrupted");
+    }
+    qn_sink_run(run->sink);
+    if (!reap(run, err) || !poll_trace(run, now_ms, err)) {
+        return false;
+    }
+    carry_out_orders(run);
+    if (!restart(run, now_ms, err)) {
+        return false;
+    }
+    note_readiness(run, now_ms);
+    skip_idle_time(run);
+    look_at_queue(run, now_ms);
+    return true;
+}
+
+static int open_epoll(const struct qn_running *run)
+{
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    const int watched[] = {qn_sink_fd(run->sink), run->signal_fd};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data = {.fd = watched[i]}};
+        (void)epoll_ctl(epoll, EPOLL_CTL_ADD, watched[i], &event);
+    }
+    return epoll;
+}
+
+static bool run_until_finished(struct qn_running *run, struct qn_error *err)
+{
+    int64_t limit_ms;
+    bool ok = qn_running_duration(run, run->scenario->drained_within, &limit_ms, err);
+    int epoll = open_epoll(run);
+
+    run->last_pass_ms = qn_clock_monotonic_ms();
+    while (ok) {
+        ok = one_pass(run, err);
+        int64_t now_ms = qn_clock_monotonic_ms();
+        if (!ok || is_finished(run, now_ms, limit_ms)) {
+            break;
+        }
+        wait_for_something(run, epoll, now_ms);
+    }
+    (void)close(epoll);
+    return ok;
+}
+
+static bool start_instances(struct qn_running *run, struct qn_error *err)
+{
+    run->first_spawn_ms = qn_clock_monotonic_ms();
+    for (size_t i = 0; i < run->instance_count; i++) {
+        if (!qn_instance_spawn(run, &run->instances[i], err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last word of the history: what is left in the queue. */
+static bool mark_end(struct qn_running *run, struct qn_error *err)
+{
+    struct qn_check_event event;
+
+    if (!is_server_up(run) && !qn_server_restart(&run->server, err)) {
+        return false;
+    }
+    if (!read_trace(run, err) || !qn_running_count(run, err)) {
+        return false;
+    }
+    qn_check_event_init(&event, QN_CHECK_MARK);
+    event.reason = QN_STR("end");
+    event.queue = run->queue_name;
+    event.visible = run->visible;
+    event.in_flight = run->in_flight;
+    event.delayed = run->delayed;
+    qn_record(&run->recorder, &event);
+    return true;
+}
+
+static void keep_trace(const struct qn_running *run)
+{
+    char path[4200];
+
+    (void)snprintf(path, sizeof(path), "%s/trace.jsonl", run->directory);
+    FILE *file = fopen(path, "we");
+    if (file != NULL) {
+        qn_history_write(&run->history, file);
+        (void)fclose(file);
+    }
+}
+
+static void conclude(struct qn_running *run, struct qn_run_result *result, struct qn_error *err)
+{
+    qn_history_settle(&run->history);
+    keep_trace(run);
+    if (!qn_judge(&run->history, &result->judgement, err)) {
+        result->judgement.outcome = QN_OUTCOME_ERROR;
+        (void)snprintf(result->judgement.text, sizeof(result->judgement.text), "%.300s",
+                       err->message);
+        return;
+    }
+    for (size_t i = 0; i < run->instance_count; i++) {
+        const struct qn_instance *instance = &run->instances[i];
+        if (result->judgement.outcome == QN_OUTCOME_INCONCLUSIVE && run->ready_virtual_ms == 0 &&
+            instance->exits_before_ready > 1) {
+            (void)snprintf(result->judgement.text, sizeof(result->judgement.text),
+                           "the consumer ended %d times before its first ReceiveMessage (%s %d)",
+                           instance->exits_before_ready,
+                           WIFSIGNALED(instance->last_status) ? "signal" : "exit code",
+                           WIFSIGNALED(instance->last_status) ? WTERMSIG(instance->last_status)
+                                                              : WEXITSTATUS(instance->last_status));
+        }
+    }
+    const struct qn_judge_input in = {
+        .history = &run->history,
+        .queue = run->queue_name,
+        .self = QN_STR(QN_SERVER_SELF),
+        .level = result->judgement.level,
+    };
+    qn_profile_learn(&result->profile, &in);
+}
+
+void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_options *options,
+                     struct qn_run_result *ret_result)
+{
+    struct qn_running *run = qn_memory_new(sizeof(*run));
+    struct qn_error err;
+    int64_t begin_ms = qn_clock_monotonic_ms();
+
+    *ret_result = (struct qn_run_result){0};
+    run->options = options->check;
+    run->scenario = scenario;
+    run->learned = options->learned;
+    run->run_id = options->run_id;
+    run->seed = options->seed;
+    run->signal_fd = options->signal_fd;
+    (void)snprintf(run->directory, sizeof(run->directory), "%s", options->directory);
+    bool is_set_up = qn_running_set_up(run, &err);
+    bool is_started = is_set_up && start_instances(run, &err);
+    bool ok = is_started && run_until_finished(run, &err) && mark_end(run, &err);
+    if (is_set_up) {
+        qn_instances_stop(run);
+    }
+    qn_sink_close(run->sink); /* what it still has to say belongs into the history */
+    run->sink = NULL;
+    if (ok && read_trace(run, &err)) {
+        conclude(run, ret_result, &err);
+    } else {
+        ret_result->judgement.outcome = QN_OUTCOME_ERROR;
+        (void)snprintf(ret_result->judgement.text, sizeof(ret_result->judgement.text), "%.300s",
+                       err.message);
+        ret_result->cannot_start = is_set_up && !is_started;
+        ret_result->is_interrupted = run->is_interrupted;
+        keep_trace(run);
+    }
+    ret_result->wall_ms = qn_clock_monotonic_ms() - begin_ms;
+    if (run->history.count > 0) {
+        ret_result->virtual_ms =
+            run->history.events[run->history.count - 1].vt - run->history.events[0].vt;
+    }
+    ret_result->history = run->history; /* the caller's from here on */
+    run->history = (struct qn_history){0};
+    qn_running_tear_down(run);
+    qn_memory_free(run);
+}
+
+void qn_run_result_done(struct qn_run_result *result)
+{
+    qn_judgement_done(&result->judgement);
+    qn_history_done(&result->history);
+    *result = (struct qn_run_result){0};
+}

@@ -1,0 +1,33 @@
+/* One scenario from its start to its verdict. */
+#ifndef QN_CHECK_RUN_H
+#define QN_CHECK_RUN_H
+
+#include "chaos/check/options.h"
+#include "chaos/check/profile.h"
+#include "chaos/check/scenario.h"
+
+struct qn_run_options {
+    const struct qn_check_options *check;
+    const struct qn_profile *learned; /* is_known false: nothing so far */
+    const char *run_id;
+    uint64_t seed;
+    const char *directory; /* empty, the scenario's own; the caller removes it */
+    int signal_fd;         /* SIGCHLD, SIGINT and SIGTERM arrive there */
+};
+
+struct qn_run_result {
+    struct qn_judgement judgement;
+    struct qn_history history; /* settled, for the report's witnesses */
+    struct qn_profile profile;
+    int64_t wall_ms;
+    int64_t virtual_ms;
+    bool is_interrupted; /* by a signal: no more scenarios */
+    bool cannot_start;   /* the command is not a program; the text says why */
+};
+
+/* Always fills the result; what the harness itself could not do is an outcome of ERROR. */
+void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_options *options,
+                     struct qn_run_result *ret_result);
+void qn_run_result_done(struct qn_run_result *result);
+
+#endif

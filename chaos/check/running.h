@@ -1,0 +1,86 @@
+/* One scenario while it runs: what the parts of the harness share. */
+#ifndef QN_CHECK_RUNNING_H
+#define QN_CHECK_RUNNING_H
+
+#include "chaos/check/faults.h"
+#include "chaos/check/load.h"
+#include "chaos/check/options.h"
+#include "chaos/check/profile.h"
+#include "chaos/check/server.h"
+#include "chaos/check/sink.h"
+#include "chaos/check/watch.h"
+
+enum { QN_INSTANCES_MAX = 16 };
+
+struct qn_instance {
+    int number;    /* from 1 */
+    char name[32]; /* its access key: QUERN0001 */
+    pid_t pid;     /* 0: not running */
+    bool is_ready; /* it called ReceiveMessage, or the sink's ready */
+    bool was_told; /* a signal of ours may end it */
+    int exits_before_ready;
+    int last_status;       /* of its last exit, as waitpid has it */
+    int64_t respawn_at_ms; /* monotonic; 0: not to be started again */
+};
+
+struct qn_running {
+    const struct qn_check_options *options;
+    const struct qn_scenario *scenario;
+    const struct qn_profile *learned;
+    const char *run_id;
+    uint64_t seed;
+    char directory[4096];
+    struct qn_arena arena;
+    struct qn_history history;
+    struct qn_recorder recorder;
+    struct qn_server server;
+    struct qn_sink *sink;
+    struct qn_load load;
+    struct qn_watch watch;
+    struct qn_faults faults;
+    struct qn_instance instances[QN_INSTANCES_MAX];
+    size_t instance_count;
+    int signal_fd;
+    /* Queues. */
+    struct qn_str queue_name, dlq_name;
+    char *queue_url, *dlq_url;
+    int64_t visibility_s;
+    /* Course of events. */
+    int64_t first_spawn_ms;    /* monotonic */
+    int64_t ready_virtual_ms;  /* 0: nobody is ready so far */
+    int64_t paused_ms;         /* of the time since then, while somebody was starting */
+    int64_t drained_since_ms;  /* monotonic; 0: not drained */
+    int64_t server_restart_ms; /* monotonic; 0: none due */
+    int64_t next_trace_ms;     /* monotonic */
+    int64_t next_count_ms;     /* monotonic */
+    int64_t last_pass_ms;
+    int64_t visible, in_flight, delayed; /* of the source queue, when last asked */
+    int trace_failures;
+    bool is_interrupted;
+    bool is_over;
+};
+
+/* setup.c: from nothing to a loaded queue, and the header of the history. */
+QN_MUST_CHECK bool qn_running_set_up(struct qn_running *run, struct qn_error *err);
+void qn_running_tear_down(struct qn_running *run);
+/* Milliseconds of an expression such as 3*V+10s. */
+QN_MUST_CHECK bool qn_running_duration(const struct qn_running *run, struct qn_str text,
+                                       int64_t *ret_ms, struct qn_error *err);
+/* Asks the server for the counts of the source queue. */
+QN_MUST_CHECK bool qn_running_count(struct qn_running *run, struct qn_error *err);
+
+/* instances.c */
+QN_MUST_CHECK bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance,
+                                     struct qn_error *err);
+/* By access key; the only one when there is only one; NULL: none of ours. */
+struct qn_instance *qn_instance_find(struct qn_running *run, struct qn_str name);
+/* Its leader has ended, and its group is ended with it. */
+void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance, int status);
+/* SIGKILL to its group; returns when all of it is gone. */
+void qn_instance_kill(struct qn_running *run, struct qn_instance *instance);
+void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, int number);
+void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance);
+/* SIGTERM, the grace period, SIGKILL. */
+void qn_instances_stop(struct qn_running *run);
+
+#endif

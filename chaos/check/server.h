@@ -1,0 +1,57 @@
+/* The server under the harness: a child process on one port, one database and one trace, which may
+ * be killed and started again; and what the harness asks of it over its control API. */
+#ifndef QN_CHECK_SERVER_H
+#define QN_CHECK_SERVER_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "chaos/check/record.h"
+#include "client/quern.h"
+
+struct qn_server_options {
+    const char *program;   /* the executable that knows `serve` */
+    const char *directory; /* for the database, the trace and the log */
+    uint64_t seed;
+};
+
+struct qn_server {
+    struct qn_server_options options;
+    int port;
+    pid_t pid; /* 0: not running */
+    char endpoint[64];
+    char trace_path[4096];
+    struct quern_client *client;
+    json_t *rules; /* texts, to be set again after a restart */
+    struct qn_recorder *recorder;
+    uint64_t last_seq; /* of the trace, as far as it was read */
+};
+
+/* The access key of the harness's own calls. */
+#define QN_SERVER_SELF "QUERNCHECK"
+
+/* Starts it with a virtual clock at the present, which then runs at rate 1. The recorder gets the
+ * shared counter. */
+QN_MUST_CHECK bool qn_server_start(struct qn_server *server,
+                                   const struct qn_server_options *options,
+                                   struct qn_recorder *recorder, struct qn_error *err);
+/* After a crash: same port, database and trace; the clock where it would be; the rules that were
+ * set. */
+QN_MUST_CHECK bool qn_server_restart(struct qn_server *server, struct qn_error *err);
+/* Ends it (SIGTERM, then SIGKILL) and forgets everything. Accepts a zeroed server. */
+void qn_server_stop(struct qn_server *server);
+
+/* Adds one rule, now and after each restart. */
+QN_MUST_CHECK bool qn_server_add_rule(struct qn_server *server, const char *text,
+                                      struct qn_error *err);
+/* Lets go what the rule holds. False when it could not be said. */
+bool qn_server_release(struct qn_server *server, const char *rule);
+/* Reads the new part of the trace into the history. */
+bool qn_server_read_trace(struct qn_server *server, struct qn_error *err);
+/* Moves the clock on; parked polls keep their real length. */
+bool qn_server_advance(struct qn_server *server, int64_t by_ms);
+
+/* Fills err from an error of the client. Returns false. */
+bool qn_server_fail(struct qn_error *err, const char *what, const struct quern_error *cause);
+
+#endif

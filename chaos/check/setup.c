@@ -1,0 +1,281 @@
+/* From an empty directory to a server with a loaded queue, and the header of the history. */
+#include <stdio.h>
+
+#include "chaos/check/json_text.h"
+#include "chaos/check/running.h"
+#include "server/base/clock.h"
+
+enum { BATCH_UNKNOWN = 10 };
+
+static bool add_rules(struct qn_running *run, struct qn_error *err)
+{
+    for (size_t i = 0; i < run->scenario->fault_count; i++) {
+        const struct qn_scenario_fault *fault = &run->scenario->faults[i];
+        if (!qn_faults_is_ours(fault) && !qn_server_add_rule(&run->server, fault->text.ptr, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A consumer that is sized for its own lease must not be pushed out of it by our work times:
+ * without a heartbeat it gets room for a whole batch, one and a half times over. */
+static int64_t fair_visibility_s(const struct qn_running *run)
+{
+    static const int64_t by_tempo[] = {4, 10, 30};
+    const struct qn_check_options *o = run->options;
+    size_t tempo = strcmp(o->tempo, "fast") == 0 ? 0 : strcmp(o->tempo, "normal") == 0 ? 1 : 2;
+    int64_t visibility_ms = by_tempo[tempo] * 1000;
+    int64_t count = qn_scenario_message_count(run->scenario);
+    int64_t mean_ms = qn_scenario_total_work_ms(run->scenario) / count;
+    int64_t batch = run->learned->is_known ? run->learned->batch : BATCH_UNKNOWN;
+    int64_t concurrency = o->concurrency > 0 ? o->concurrency : run->learned->concurrency;
+
+    if (o->visibility_s > 0) {
+        return o->visibility_s;
+    }
+    batch = batch < count ? batch : count;
+    concurrency = concurrency > 0 ? concurrency : 1;
+    int64_t fair_ms =
+        batch * mean_ms * 3 / (2 * concurrency) + qn_scenario_longest_work_ms(run->scenario) + 1000;
+    if (run->learned->heartbeat_ms == 0 && fair_ms > visibility_ms) {
+        visibility_ms = fair_ms;
+    }
+    return (visibility_ms + 999) / 1000;
+}
+
+static bool create(struct qn_running *run, struct qn_str name, json_t *attributes, char **ret_url,
+                   struct qn_error *err)
+{
+    struct quern_error cause;
+
+    if (run->options->is_fifo) {
+        json_object_set_new(attributes, "FifoQueue", json_string("true"));
+    }
+    bool ok = quern_create_queue(run->server.client, name.ptr, attributes, ret_url, &cause);
+    json_decref(attributes);
+    return ok || qn_server_fail(err, "creating a queue", &cause);
+}
+
+static bool create_queues(struct qn_running *run, struct qn_error *err)
+{
+    const char *suffix = run->options->is_fifo ? ".fifo" : "";
+    json_t *attributes = json_object();
+    struct qn_str seconds = qn_arena_format(&run->arena, "%lld", (long long)run->visibility_s);
+
+    run->queue_name = qn_arena_format(&run->arena, "q%s", suffix);
+    json_object_set_new(attributes, "VisibilityTimeout", json_string(seconds.ptr));
+    if (run->scenario->has_dlq) {
+        run->dlq_name = qn_arena_format(&run->arena, "q-dlq%s", suffix);
+        struct qn_str redrive =
+            qn_arena_format(&run->arena,
+                            "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:%s\","
+                            "\"maxReceiveCount\":%lld}",
+                            run->dlq_name.ptr, (long long)run->scenario->max_receive);
+        json_object_set_new(attributes, "RedrivePolicy", json_string(redrive.ptr));
+        if (!create(run, run->dlq_name, json_object(), &run->dlq_url, err)) {
+            json_decref(attributes);
+            return false;
+        }
+    }
+    return create(run, run->queue_name, attributes, &run->queue_url, err);
+}
+
+static json_t *planned_faults(const struct qn_scenario *scenario)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        const struct qn_scenario_fault *fault = &scenario->faults[i];
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:I}", "name", fault->name.ptr, "rule",
+                                        fault->text.ptr, "planned", (json_int_t)fault->planned));
+    }
+    return list;
+}
+
+static void write_header(struct qn_running *run)
+{
+    const struct qn_check_options *o = run->options;
+    const struct qn_profile *learned = run->learned;
+    json_t *facts = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "id", run->run_id,
+        "profile", o->is_fifo ? "fifo" : "standard", "queue", run->queue_name.ptr, "dlq",
+        run->dlq_name.ptr != NULL ? run->dlq_name.ptr : "", "self", QN_SERVER_SELF, "seed",
+        (json_int_t)run->seed, "level",
+        (json_int_t)(learned->is_known ? learned->level : QN_LEVEL_PROTOCOL), "visibility_ms",
+        (json_int_t)(run->visibility_s * 1000), "grace_ms", (json_int_t)o->grace_ms, "concurrency",
+        (json_int_t)(o->concurrency > 0 ? o->concurrency : learned->concurrency), "max_receive",
+        (json_int_t)run->scenario->max_receive, "faults", planned_faults(run->scenario));
+    json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
+                               run->scenario->json, "run", facts);
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_json_text_append(&text, header, JSON_COMPACT);
+    run->history.header = qn_arena_copy(&run->history.arena, qn_buf_str(&text));
+    qn_buf_done(&text);
+    json_decref(header);
+}
+
+static const struct qn_effect_script *script_of(void *state, struct qn_str k)
+{
+    const struct qn_running *run = state;
+    const struct qn_load_message *message = qn_load_find(&run->load, k);
+
+    return message != NULL ? &message->script : NULL;
+}
+
+static struct qn_str key_of_id(void *state, struct qn_str id)
+{
+    const struct qn_running *run = state;
+    const struct qn_load_message *message = qn_load_find(&run->load, id);
+
+    return message != NULL ? message->k : QN_STR_NONE;
+}
+
+static struct qn_str instance_of(void *state, struct qn_str header, struct qn_str k)
+{
+    struct qn_running *run = state;
+    int64_t number;
+
+    if (qn_str_to_int64(header, 1, (int64_t)run->instance_count, &number)) {
+        return qn_str_from_cstr(run->instances[number - 1].name);
+    }
+    if (!qn_str_is_none(header) || run->instance_count == 1) {
+        const struct qn_instance *instance = qn_instance_find(run, header);
+        return instance != NULL ? qn_str_from_cstr(instance->name) : QN_STR_NONE;
+    }
+    return qn_watch_owner_of(&run->history, &run->watch, k);
+}
+
+static enum qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
+{
+    struct qn_running *run = state;
+
+    if (event->kind == QN_CHECK_PROC) { /* the sink's ready: already recorded */
+        struct qn_instance *instance = qn_instance_find(run, event->instance);
+        if (instance != NULL) {
+            instance->is_ready = true;
+        }
+    }
+    return qn_faults_at(&run->faults, event);
+}
+
+static bool open_sink(struct qn_running *run, struct qn_error *err)
+{
+    const struct qn_routes_options options = {
+        .effects = {.recorder = &run->recorder,
+                    .script = script_of,
+                    .at_event = at_event,
+                    .state = run,
+                    .capacity = run->options->sink_capacity,
+                    .busy_is_409 = run->options->sink_busy_is_409},
+        .instance_of = instance_of,
+        .key_of_id = key_of_id,
+    };
+
+    return qn_sink_open(&options, &run->sink, err);
+}
+
+static void name_instances(struct qn_running *run)
+{
+    run->instance_count = (size_t)run->scenario->instance_count;
+    if (run->instance_count > QN_INSTANCES_MAX) {
+        run->instance_count = QN_INSTANCES_MAX;
+    }
+    for (size_t i = 0; i < run->instance_count; i++) {
+        run->instances[i].number = (int)i + 1;
+        (void)snprintf(run->instances[i].name, sizeof(run->instances[i].name), "QUERN%04zu", i + 1);
+    }
+}
+
+bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
+{
+    const struct qn_server_options server = {
+        .program = run->options->server_program,
+        .directory = run->directory,
+        .seed = run->seed,
+    };
+
+    qn_arena_init(&run->arena, SIZE_MAX / 2);
+    qn_history_init(&run->history);
+    run->recorder.history = &run->history;
+    name_instances(run);
+    qn_faults_init(&run->faults, run->scenario, &run->recorder, run->seed);
+    if (!qn_server_start(&run->server, &server, &run->recorder, err)) {
+        return false;
+    }
+    const struct qn_load_options load = {
+        .is_fifo = run->options->is_fifo,
+        .seed = run->seed,
+        .run_id = run->run_id,
+        .now_ms = qn_recorder_now_ms(&run->recorder),
+    };
+    run->visibility_s = fair_visibility_s(run);
+    qn_load_init(&run->load, run->scenario, &load);
+    if (!create_queues(run, err)) {
+        return false;
+    }
+    qn_watch_init(&run->watch, run->queue_name, QN_STR(QN_SERVER_SELF),
+                  run->instance_count == 1 ? qn_str_from_cstr(run->instances[0].name)
+                                           : QN_STR_NONE);
+    write_header(run);
+    return open_sink(run, err) && add_rules(run, err) &&
+           qn_load_send(&run->load, run->server.client, run->queue_url, run->queue_name,
+                        &run->recorder, err);
+}
+
+void qn_running_tear_down(struct qn_running *run)
+{
+    qn_sink_close(run->sink);
+    quern_text_free(run->queue_url);
+    quern_text_free(run->dlq_url);
+    qn_server_stop(&run->server);
+    qn_faults_done(&run->faults);
+    qn_watch_done(&run->watch);
+    qn_load_done(&run->load);
+    qn_recorder_unmap(&run->recorder);
+    qn_history_done(&run->history);
+    qn_arena_done(&run->arena);
+}
+
+bool qn_running_duration(const struct qn_running *run, struct qn_str text, int64_t *ret_ms,
+                         struct qn_error *err)
+{
+    const struct qn_history nothing = {0};
+    int64_t own_ms = run->visibility_s * 1000;
+    int64_t asked_ms = run->learned->overrides_visibility ? run->learned->visibility_ms : 0;
+    const struct qn_judge_input in = {
+        .history = &nothing,
+        .visibility_ms = asked_ms > own_ms ? asked_ms : own_ms,
+        .grace_ms = run->options->grace_ms,
+    };
+
+    return qn_judge_number(&in, text, ret_ms, err);
+}
+
+static int64_t count_of(const json_t *attributes, const char *name)
+{
+    int64_t count;
+
+    return qn_str_to_int64(qn_str_from_cstr(json_string_value(json_object_get(attributes, name))),
+                           0, INT64_MAX, &count)
+               ? count
+               : 0;
+}
+
+bool qn_running_count(struct qn_running *run, struct qn_error *err)
+{
+    struct quern_error cause;
+    json_t *attributes;
+
+    if (!quern_get_queue_attributes(run->server.client, run->queue_url, &attributes, &cause)) {
+        return qn_server_fail(err, "counting the queue", &cause);
+    }
+    run->visible = count_of(attributes, "ApproximateNumberOfMessages");
+    run->in_flight = count_of(attributes, "ApproximateNumberOfMessagesNotVisible");
+    run->delayed = count_of(attributes, "ApproximateNumberOfMessagesDelayed");
+    json_decref(attributes);
+    return true;
+}
