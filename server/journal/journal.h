@@ -51,8 +51,9 @@ QN_MUST_CHECK bool qn_journal_open(const struct qn_journal_options *options,
 /* Drains the ring into SQLite, checkpoints, closes. Accepts NULL. */
 void qn_journal_close(struct qn_journal *journal);
 
-/* Loop thread only. now_ms is kept as the last instant. There must be room (below). Returns the
- * entry's LSN (1, 2, ...). */
+/* Loop thread only. now_ms is kept as the last instant. There must be room (below), and an entry
+ * has at most an eighth of the ring: what does not fit ends the process. Returns the entry's LSN
+ * (1, 2, ...). */
 uint64_t qn_journal_append(struct qn_journal *journal, struct qn_str entry, int64_t now_ms);
 /* Whether changes are still taken: the ring is less than three quarters full. Every legal entry
  * then fits. */
