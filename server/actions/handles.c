@@ -91,7 +91,8 @@ bool qn_handle_change(struct qn_tx *tx, struct qn_str receipt_handle,
     }
     int64_t visible_at_ms = tx->now_ms + visibility_timeout.value * 1000;
     /* The ceiling counts from the receive, so that extending for ever is impossible. */
-    if (visible_at_ms - lease.received_at_ms > QN_VISIBILITY_MAX_S * INT64_C(1000)) {
+    if (visibility_timeout.value > 0 &&
+        visible_at_ms - lease.received_at_ms > QN_VISIBILITY_MAX_S * INT64_C(1000)) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                        "Value %" PRId64
                        " for parameter VisibilityTimeout is invalid. Reason: Total "

@@ -1,0 +1,462 @@
+/* The engine of a test: its life, its clock, and requests. */
+#include "tests/support/fixture.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/base/map.h"
+#include "server/wire/codec.h"
+
+enum { CALL_ARENA_MAX = 1 << 26 };
+
+static void stop(const char *what, const char *detail)
+{
+    (void)fprintf(stderr, "fixture: %s: %s\n", what, detail);
+    abort();
+}
+
+/* ---- the store ---- */
+
+static bool read_rows(void *state, int64_t content_id, struct qn_arena *arena,
+                      struct qn_str *ret_content, struct qn_error *err)
+{
+    const struct fixture *f = state;
+    size_t from = 0;
+    size_t to = f->rows.count;
+    struct qn_row row;
+
+    /* Contents stand behind all other rows, by their ids. */
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        (void)row_set_at(&f->rows, middle, &row);
+        if (row.kind != QN_ROW_MESSAGE_INSERT || row.message.content_id < content_id) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    if (!row_set_at(&f->rows, from, &row) || row.kind != QN_ROW_MESSAGE_INSERT ||
+        row.message.content_id != content_id) {
+        return qn_fail(err, QN_ERR_INTERNAL, "There is no content %lld.", (long long)content_id);
+    }
+    *ret_content = qn_arena_copy(arena, row.content);
+    return true;
+}
+
+static bool read_file(void *state, int64_t content_id, struct qn_arena *arena,
+                      struct qn_str *ret_content, struct qn_error *err)
+{
+    const struct fixture *f = state;
+
+    return qn_journal_read_content(f->file->journal, content_id, arena, ret_content, err);
+}
+
+static void keep(struct fixture *f, struct qn_str entry)
+{
+    uint64_t written = 0;
+
+    if (!f->has_store || entry.len == 0) {
+        return;
+    }
+    if (f->file != NULL) {
+        f->lsn = journal_fixture_append(f->file, entry, f->now_ms);
+        written = qn_journal_written_lsn(f->file->journal);
+    } else {
+        row_set_apply(&f->rows, entry);
+        written = ++f->lsn;
+    }
+    qn_engine_entry_appended(f->engine, f->lsn);
+    if (f->evicts) {
+        qn_engine_evict(f->engine, written);
+    }
+}
+
+static void restore(struct fixture *f, const struct row_set *rows)
+{
+    struct qn_row row;
+
+    for (size_t i = 0; row_set_at(rows, i, &row); i++) {
+        if (row.kind != QN_ROW_MESSAGE_INSERT) {
+            qn_engine_restore(f->engine, &row, f->now_ms);
+        }
+    }
+    qn_engine_restored(f->engine, f->now_ms);
+}
+
+static void start(struct fixture *f)
+{
+    if (f->file != NULL) {
+        if (!journal_fixture_open(f->file)) {
+            stop("the database cannot be opened", f->file->err.message);
+        }
+        f->options.boot = (uint32_t)f->file->identity.boot;
+        memcpy(f->options.handle_key, f->file->identity.handle_key, 16);
+        f->options.source = (struct qn_content_source){f, read_file};
+    } else {
+        f->options.boot++;
+        memcpy(f->options.handle_key, "a key of a test.", 16);
+        f->options.source = (struct qn_content_source){f, f->has_store ? read_rows : NULL};
+    }
+    f->options.content_budget = f->evicts ? 0 : SIZE_MAX;
+    f->engine = qn_engine_new(&f->options);
+    if (f->has_store) {
+        restore(f, f->file != NULL ? &f->file->loaded : &f->rows);
+    }
+    f->sequence = 0;
+}
+
+static void drop_polls(struct fixture *f)
+{
+    while (f->polls != NULL) {
+        struct fixture_poll *poll = f->polls;
+        f->polls = poll->next;
+        qn_engine_unpark(f->engine, &poll->waiter);
+        qn_arena_done(&poll->arena);
+        qn_memory_free(poll);
+    }
+}
+
+void fixture_open(struct fixture *f)
+{
+    *f = (struct fixture){
+        .options = {.limits = {QN_IN_FLIGHT_MAX, QN_MESSAGE_SIZE_MAX, QN_RETENTION_MIN_S,
+                               QN_BATCH_ENTRIES_MAX},
+                    .account = QN_STR("000000000000"),
+                    .region = QN_STR("us-east-1"),
+                    .memory_max = SIZE_MAX},
+        .caller = {.account = QN_STR("000000000000"),
+                   .region = QN_STR("us-east-1"),
+                   .access_key_id = QN_STR("test"),
+                   .url_base = QN_STR("http://localhost:9324")},
+        .now_ms = FIXTURE_START_MS,
+        .seed = 42,
+        .slice = 1000,
+        .has_store = true,
+    };
+    qn_arena_init(&f->arena, SIZE_MAX);
+    qn_arena_init(&f->call_arena, CALL_ARENA_MAX);
+    qn_buf_init(&f->events.encoded, SIZE_MAX);
+    start(f);
+}
+
+static void end(struct fixture *f)
+{
+    drop_polls(f);
+    qn_engine_free(f->engine);
+    f->engine = NULL;
+    if (f->file != NULL) {
+        journal_fixture_close(f->file);
+    }
+}
+
+void fixture_close(struct fixture *f)
+{
+    end(f);
+    if (f->file != NULL) {
+        journal_fixture_done(f->file);
+        qn_memory_free(f->file);
+    }
+    row_set_done(&f->rows);
+    json_decref(f->answer);
+    qn_buf_done(&f->events.encoded);
+    qn_arena_done(&f->call_arena);
+    qn_arena_done(&f->arena);
+}
+
+void fixture_restart(struct fixture *f)
+{
+    end(f);
+    start(f);
+}
+
+void fixture_use_file(struct fixture *f)
+{
+    end(f);
+    f->file = qn_memory_new(sizeof(*f->file));
+    journal_fixture_init(f->file);
+    start(f);
+}
+
+void fixture_use_no_store(struct fixture *f)
+{
+    end(f);
+    f->has_store = false;
+    start(f);
+}
+
+/* ---- time ---- */
+
+static void begin(struct fixture *f, struct qn_tx *tx, struct qn_arena *arena,
+                  struct qn_random *random, struct qn_buf *entry)
+{
+    qn_random_init(random, f->seed, f->options.boot, ++f->sequence);
+    qn_buf_init(entry, SIZE_MAX);
+    *tx = (struct qn_tx){
+        .engine = f->engine,
+        .now_ms = f->now_ms,
+        .random = random,
+        .arena = arena,
+        .caller = &f->caller,
+        .entry = f->has_store ? entry : NULL,
+        .events = &f->events,
+    };
+}
+
+static void commit(struct fixture *f, struct qn_buf *entry)
+{
+    keep(f, qn_buf_str(entry));
+    qn_buf_done(entry);
+}
+
+static json_t *render(const struct qn_action *action, const void *output)
+{
+    struct qn_buf text;
+    json_error_t problem;
+
+    qn_buf_init(&text, SIZE_MAX);
+    qn_wire_write_json(&text, action->output, output);
+    json_t *answer =
+        text.len == 0 ? json_object() : json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, &problem);
+    if (answer == NULL) {
+        stop("an answer is not JSON", problem.text);
+    }
+    qn_buf_done(&text);
+    return answer;
+}
+
+static void run_poll(struct fixture *f, struct fixture_poll *poll)
+{
+    const struct qn_action *action = qn_action_at(QN_ACTION_receive_message);
+    void *output = qn_arena_alloc(&poll->arena, action->output->size);
+    struct qn_random random;
+    struct qn_buf entry;
+    struct qn_tx tx;
+    struct qn_error err = {.code = QN_ERR_NONE};
+
+    if (poll->waiter.queue_is_gone) {
+        poll->is_answered = true;
+        poll->code = QN_ERR_QUEUE_DOES_NOT_EXIST;
+        qn_engine_unpark(f->engine, &poll->waiter);
+        return;
+    }
+    begin(f, &tx, &poll->arena, &random, &entry);
+    tx.wait_is_over = poll->waiter.is_over;
+    bool ok =
+        action->check(&tx, poll->input, &err) && action->execute(&tx, poll->input, output, &err);
+    commit(f, &entry);
+    if (ok && tx.park.queue != NULL) {
+        if (poll->waiter.queue != NULL) {
+            qn_engine_waiter_stays(f->engine, &poll->waiter);
+        } else {
+            qn_engine_park(f->engine, &poll->waiter, tx.park.queue, tx.park.deadline_ms);
+        }
+        return;
+    }
+    qn_engine_unpark(f->engine, &poll->waiter);
+    poll->is_answered = true;
+    poll->answered_at_ms = f->now_ms;
+    poll->code = ok ? QN_ERR_NONE : err.code;
+    if (ok) {
+        json_t *answer = render(action, output);
+        poll->bodies = fixture_note_messages(f, answer);
+        json_decref(answer);
+    }
+}
+
+static void serve_waiters(struct fixture *f)
+{
+    struct qn_waiter *waiter;
+
+    while ((waiter = qn_engine_next_waiter(f->engine)) != NULL) {
+        run_poll(f, QN_CONTAINER(waiter, struct fixture_poll, waiter));
+    }
+}
+
+void fixture_settle(struct fixture *f)
+{
+    enum qn_settle_result result;
+
+    do {
+        struct qn_random random;
+        struct qn_buf entry;
+        struct qn_tx tx;
+        int budget = f->slice;
+        begin(f, &tx, &f->call_arena, &random, &entry);
+        tx.caller = NULL;
+        result = qn_engine_settle(&tx, &budget);
+        commit(f, &entry);
+        qn_arena_reset(&f->call_arena);
+        serve_waiters(f);
+    } while (result != QN_SETTLED);
+}
+
+void fixture_leap_ms(struct fixture *f, int64_t by_ms)
+{
+    fixture_settle(f);
+    f->now_ms += by_ms;
+    fixture_settle(f);
+}
+
+void fixture_advance_ms(struct fixture *f, int64_t by_ms)
+{
+    int64_t target_ms = f->now_ms + by_ms;
+
+    fixture_settle(f);
+    while (f->now_ms < target_ms) {
+        int64_t next_ms = qn_engine_next_event_ms(f->engine);
+        if (next_ms <= f->now_ms) {
+            stop("after settling something is still due", "next event in the past");
+        }
+        f->now_ms = next_ms < target_ms ? next_ms : target_ms;
+        fixture_settle(f);
+    }
+}
+
+void fixture_advance_s(struct fixture *f, int64_t by_s)
+{
+    fixture_advance_ms(f, by_s * 1000);
+}
+
+/* ---- requests ---- */
+
+/* The members with ' for ", in braces. */
+static struct qn_str decode_text(struct qn_arena *arena, const char *format, va_list args)
+{
+    char *text = NULL;
+    int len = vasprintf(&text, format, args);
+    struct qn_str json;
+
+    if (len < 0) {
+        stop("no memory for", format);
+    }
+    for (int i = 0; i < len; i++) {
+        if (text[i] == '\'') {
+            text[i] = '"';
+        }
+    }
+    json = qn_arena_format(arena, "{%.*s}", len, text);
+    free(text);
+    return json;
+}
+
+static void look(struct fixture *f, struct qn_tx *tx, const struct qn_action *action,
+                 const void *input)
+{
+    f->facts = (struct qn_facts){.arena = tx->arena};
+    if (f->looks && action->look != NULL) {
+        action->look(tx, input, &f->facts);
+    }
+}
+
+static bool run(struct fixture *f, const struct qn_action *action, struct qn_str json)
+{
+    void *input = qn_arena_alloc(&f->call_arena, action->input->size);
+    void *output = qn_arena_alloc(&f->call_arena, action->output->size);
+    struct qn_random random;
+    struct qn_buf entry;
+    struct qn_tx tx;
+    bool ok = qn_wire_read_json(&f->call_arena, json, action->input, input, &f->err);
+
+    if (!ok) {
+        return false;
+    }
+    begin(f, &tx, &f->call_arena, &random, &entry);
+    tx.verdict = f->verdict;
+    ok = action->check(&tx, input, &f->err);
+    if (ok) {
+        look(f, &tx, action, input);
+        ok = action->execute(&tx, input, output, &f->err);
+    }
+    if (!ok && entry.len > 0 && !f->options.auto_create) {
+        stop("a request failed and changed something", action->name);
+    }
+    if (ok) {
+        f->answer = render(action, output);
+        f->err.code = QN_ERR_NONE;
+    }
+    commit(f, &entry);
+    return ok;
+}
+
+static bool call(struct fixture *f, const char *name, const char *format, va_list args)
+{
+    const struct qn_action *action = qn_action_find(qn_str_from_cstr(name));
+
+    if (action == NULL) {
+        stop("no such action", name);
+    }
+    fixture_settle(f);
+    qn_arena_reset(&f->call_arena);
+    json_decref(f->answer);
+    f->answer = NULL;
+    bool ok = run(f, action, decode_text(&f->call_arena, format, args));
+    serve_waiters(f);
+    return ok;
+}
+
+bool fixture_call(struct fixture *f, const char *action, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    bool ok = call(f, action, format, args);
+    va_end(args);
+    return ok;
+}
+
+enum qn_error_code fixture_code(struct fixture *f, const char *action, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)call(f, action, format, args);
+    va_end(args);
+    return f->err.code;
+}
+
+void fixture_must(struct fixture *f, const char *action, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (!call(f, action, format, args)) {
+        stop(action, f->err.message);
+    }
+    va_end(args);
+}
+
+struct fixture_poll *fixture_poll(struct fixture *f, const char *queue, int max, int wait_s,
+                                  const char *members)
+{
+    const struct qn_action *action = qn_action_at(QN_ACTION_receive_message);
+    struct fixture_poll *poll = qn_memory_new(sizeof(*poll));
+    char *text = NULL;
+
+    fixture_settle(f);
+    qn_arena_init(&poll->arena, SIZE_MAX);
+    if (asprintf(&text,
+                 "{\"QueueUrl\":\"%s\",\"MaxNumberOfMessages\":%d,\"WaitTimeSeconds\":%d%s%s}",
+                 queue, max, wait_s, members[0] != '\0' ? "," : "", members) < 0) {
+        stop("no memory for", "a poll");
+    }
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at == '\'' ? '"' : *at;
+    }
+    struct qn_str json = qn_arena_copy(&poll->arena, qn_str_from_cstr(text));
+    free(text);
+    poll->input = qn_arena_alloc(&poll->arena, action->input->size);
+    if (!qn_wire_read_json(&poll->arena, json, action->input, poll->input, &f->err)) {
+        stop("poll", f->err.message);
+    }
+    poll->next = f->polls;
+    f->polls = poll;
+    run_poll(f, poll);
+    serve_waiters(f);
+    return poll;
+}
+
+void fixture_poll_cancel(struct fixture *f, struct fixture_poll *poll)
+{
+    qn_engine_unpark(f->engine, &poll->waiter);
+}
