@@ -31,8 +31,8 @@ static bool same(struct qn_str text, const char *expected)
 Test(grammar, the_examples_of_the_documentation_are_understood)
 {
     static const char *const examples[] = {
-        "on Delete* where key in (m-003,m-007) first 1 per message at pre-commit do fake-success"
-        "      as lost",
+        "on Delete* where key in (m-003,m-007) first 1 per message at pre-commit do fake-success",
+        "on Delete*   where  key = m-003   do	fake-success      as lost",
         "on ReceiveMessage nth 1 at post-commit do reset 0        as lost-answer",
         "on Delete* where key=m-004 first 1 at arrive do hold then kill instance as crash",
         "on work.commit where key=m-002 once do hold then kill instance",
