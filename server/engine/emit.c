@@ -1,6 +1,13 @@
 /* What leaves the engine beside the answers: journal rows and events. */
 #include "server/engine/state.h"
 
+enum { BACKGROUND_ENTRY_MAX = 1024 * 1024 };
+
+bool qn_entry_is_full(const struct qn_tx *tx)
+{
+    return tx->entry != NULL && tx->entry->len > BACKGROUND_ENTRY_MAX;
+}
+
 static void fill_row(const struct qn_engine *engine, const struct message *message,
                      struct qn_message_row *row)
 {

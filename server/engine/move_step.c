@@ -198,7 +198,8 @@ void qn_task_step(struct qn_tx *tx, struct move_task *task, int *budget)
         qn_task_end(tx, task, QN_TASK_FAILED, qn_task_failure(FAILURE_TIME));
         return;
     }
-    for (int i = 0; i < MOVES_PER_STEP && move_next(tx, task, &looks); i++) {
+    for (int i = 0; i < MOVES_PER_STEP && !qn_entry_is_full(tx) && move_next(tx, task, &looks);
+         i++) {
         (*budget)--;
     }
     if (task->index != SLOT_NONE) {

@@ -433,6 +433,8 @@ void qn_waiters_queue_gone(struct qn_engine *engine, struct qn_queue *queue);
 void qn_waiter_deadline(struct qn_engine *engine);
 
 /* emit.c: rows and events */
+/* An entry has a largest size (journal.h): what goes on in the background stops well before it. */
+bool qn_entry_is_full(const struct qn_tx *tx);
 void qn_emit_message(struct qn_tx *tx, enum qn_row_kind kind, const struct message *message,
                      int64_t old_key, struct qn_str content);
 void qn_emit_delete(struct qn_tx *tx, const struct message *message);

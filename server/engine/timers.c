@@ -190,7 +190,7 @@ enum qn_settle_result qn_engine_settle(struct qn_tx *tx, int *budget)
         if (qn_engine_next_waiter(engine) != NULL) {
             return QN_SETTLE_WAITER;
         }
-        if (*budget <= 0) {
+        if (*budget <= 0 || qn_entry_is_full(tx)) {
             break;
         }
         if (event <= tx->now_ms && event <= task && event <= deadline) {
@@ -204,5 +204,5 @@ enum qn_settle_result qn_engine_settle(struct qn_tx *tx, int *budget)
         }
     }
     qn_messages_free_slice(engine, budget);
-    return *budget > 0 ? QN_SETTLED : QN_SETTLE_MORE;
+    return *budget > 0 && !qn_entry_is_full(tx) ? QN_SETTLED : QN_SETTLE_MORE;
 }
