@@ -9,11 +9,12 @@ enum qn_chaos_point { QN_POINT_ARRIVE, QN_POINT_PRE_COMMIT, QN_POINT_POST_COMMIT
 
 /* One message that the request touches or would touch. */
 struct qn_fact_message {
-    struct qn_str entry_id;   /* batch entry, or none */
-    int64_t entry_index;      /* in the request's Entries, 0 for single actions; of a receive: place in the answer */
+    struct qn_str entry_id; /* batch entry, or none */
+    int64_t entry_index; /* in the request's Entries, 0 for single actions; of a receive: place in
+                            the answer */
     struct qn_str message_id; /* none for a send before it has one */
     struct qn_str group;
-    struct qn_str body;       /* none when it is not at hand */
+    struct qn_str body; /* none when it is not at hand */
     struct qn_str handle;
     int64_t receive_count;    /* after this request for a receive; current otherwise */
     struct qn_str attributes; /* encoded message attributes (model/message.h) */
@@ -22,17 +23,17 @@ struct qn_fact_message {
 struct qn_facts {
     struct qn_arena *arena;
     struct qn_str request_id;
-    struct qn_str action;   /* "DeleteMessageBatch" */
+    struct qn_str action; /* "DeleteMessageBatch" */
     struct qn_str account;
     struct qn_str queue;    /* name, none when there is none */
     struct qn_str instance; /* access key id */
     int64_t connection;
     int64_t listener;
     int64_t sdk_attempt;
-    int64_t size;      /* bytes of the request's body */
-    int64_t wait_s;    /* WaitTimeSeconds in effect, -1 unknown */
-    int64_t max;       /* MaxNumberOfMessages, -1 unknown */
-    int64_t entries;   /* batch entries, -1 unknown */
+    int64_t size;       /* bytes of the request's body */
+    int64_t wait_s;     /* WaitTimeSeconds in effect, -1 unknown */
+    int64_t max;        /* MaxNumberOfMessages, -1 unknown */
+    int64_t entries;    /* batch entries, -1 unknown */
     struct qn_str code; /* of the answer so far, none before execution */
     int64_t now_ms;
     struct qn_fact_message *messages; /* in the arena */
@@ -41,33 +42,36 @@ struct qn_facts {
 };
 
 enum qn_verdict_kind {
-    QN_VERDICT_PASS,          /* nothing happens */
-    QN_VERDICT_ERROR,         /* answer `error` without going on (after execution at POST_COMMIT) */
-    QN_VERDICT_FAKE_SUCCESS,  /* answer success for the named entries and change nothing for them */
-    QN_VERDICT_FAIL_ENTRIES,  /* batch: the named entries are answered with `error` and not executed */
-    QN_VERDICT_FALSE_EMPTY,   /* receive: empty at once */
-    QN_VERDICT_SHORT,         /* receive: at most `count` messages */
-    QN_VERDICT_DELAY,         /* go on from here after delay_ms (real time) */
-    QN_VERDICT_HOLD,          /* park until released by name over the control API */
-    QN_VERDICT_HANG,          /* never answer, keep the socket */
-    QN_VERDICT_RESET,         /* RST; at REPLY after `fraction` of the answer */
-    QN_VERDICT_CLOSE,         /* FIN, likewise */
-    QN_VERDICT_CRASH          /* SIGKILL of this process, now */
+    QN_VERDICT_PASS,         /* nothing happens */
+    QN_VERDICT_ERROR,        /* answer `error` without going on (after execution at POST_COMMIT) */
+    QN_VERDICT_FAKE_SUCCESS, /* answer success for the named entries and change nothing for them */
+    QN_VERDICT_FAIL_ENTRIES, /* batch: the named entries are answered with `error` and not executed
+                              */
+    QN_VERDICT_FALSE_EMPTY,  /* receive: empty at once */
+    QN_VERDICT_SHORT,        /* receive: at most `count` messages */
+    QN_VERDICT_DELAY,        /* go on from here after delay_ms (real time) */
+    QN_VERDICT_HOLD,         /* park until released by name over the control API */
+    QN_VERDICT_HANG,         /* never answer, keep the socket */
+    QN_VERDICT_RESET,        /* RST; at REPLY after `fraction` of the answer */
+    QN_VERDICT_CLOSE,        /* FIN, likewise */
+    QN_VERDICT_CRASH         /* SIGKILL of this process, now */
 };
 
 struct qn_verdict {
     enum qn_verdict_kind kind;
-    struct qn_str rule;  /* name of the rule that fired, none for PASS; lives as long as the rule */
-    uint64_t entry_mask; /* bit i: message i of the facts; all bits set when the rule names no message */
+    struct qn_str rule; /* name of the rule that fired, none for PASS; lives as long as the rule */
+    uint64_t
+        entry_mask; /* bit i: message i of the facts; all bits set when the rule names no message */
     enum qn_error_code error;
     int error_http_status; /* 0: the code's own */
     bool error_sender;
     int64_t delay_ms;
-    int64_t count;
+    int64_t count;   /* SHORT: messages; RESET, CLOSE: bytes of the answer, -1: fraction counts */
     double fraction; /* 0 to 1 */
 };
 
-/* Something a rule wants done to stored messages or to the process, apart from the verdict on a request. */
+/* Something a rule wants done to stored messages or to the process, apart from the verdict on a
+ * request. */
 enum qn_effect_kind {
     QN_EFFECT_RESURRECT,    /* a deleted message comes back once: old id, next receive count */
     QN_EFFECT_EXPIRE_LEASE, /* the lease lapses now */
