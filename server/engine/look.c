@@ -1,60 +1,19 @@
 /* Looking without touching: figures, peeks, and the facts that faults are told. */
-#include "server/base/json.h"
 #include "server/engine/state.h"
-
-static bool find_key(struct qn_str body, struct qn_arena *arena, struct qn_str *ret_key)
-{
-    struct qn_json json;
-    struct qn_str name;
-    bool found = false;
-
-    if (body.len == 0 || body.ptr[0] != '{') {
-        return false;
-    }
-    qn_json_init(&json, body, arena);
-    if (!qn_json_open_object(&json)) {
-        return false;
-    }
-    while (qn_json_next_member(&json, &name)) {
-        if (qn_str_equal(name, QN_STR("idempotencyKey")) && qn_json_peek(&json) == QN_JSON_STRING) {
-            found = qn_json_string(&json, ret_key);
-        } else if (!qn_json_skip(&json)) {
-            return false;
-        }
-    }
-    return found && qn_json_finish(&json);
-}
 
 void qn_event_add_key(struct qn_tx *tx, struct qn_event *event, const struct message *message)
 {
     struct qn_content content;
-    struct qn_str key;
 
     if (message->content != NULL &&
-        qn_content_decode(qn_str(message->content, message->content_size), &content) &&
-        find_key(content.body, tx->arena, &key)) {
-        event->key = key;
+        qn_content_decode(qn_str(message->content, message->content_size), &content)) {
+        qn_event_body_keys(content.body, tx->arena, &event->key, &event->payload_id);
     }
 }
-
-void qn_fill_fact(struct qn_tx *tx, const struct qn_queue *queue, const struct message *message,
-                  struct qn_fact_message *ret_fact)
-{
-    struct qn_str encoded;
-    struct qn_content content;
-    struct qn_error err;
-    char id_text[37];
-
-    *ret_fact = (struct qn_fact_message){.receive_count = message->total_count};
-    qn_random_format_uuid(message->id, id_text);
-    ret_fact->message_id = qn_arena_copy(tx->arena, qn_str(id_text, 36));
-    if (message->group != NULL) {
-        ret_fact->group = queue->is_fifo ? message->group->name : message->tenant->name;
-    }
-    if (qn_content_get(tx, message, &encoded, &err) && qn_content_decode(encoded, &content)) {
-        ret_fact->body = qn_arena_copy(tx->arena, content.body);
-        ret_fact->attributes = qn_arena_copy(tx->arena, content.attributes);
-    }
+if (qn_content_get(tx, message, &encoded, &err) && qn_content_decode(encoded, &content)) {
+    ret_fact->body = qn_arena_copy(tx->arena, content.body);
+    ret_fact->attributes = qn_arena_copy(tx->arena, content.attributes);
+}
 }
 
 static void add_fact(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,

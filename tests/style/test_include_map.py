@@ -31,7 +31,7 @@ MAP = {
 LIBRARIES = {
     "sqlite3.h": ["server/journal/"],
     "microhttpd.h": ["server/http/", "chaos/check/sink.c", "client/lambda/", "client/bench/"],
-    "jansson.h": ["server/http/", "server/cli/", "chaos/", "client/"],
+    "jansson.h": ["server/actions/", "server/http/", "server/cli/", "chaos/", "client/"],
     "curl/": ["client/"],
     "nettle/": ["server/base/"],
     "uuid/": ["server/base/"],
