@@ -189,7 +189,7 @@ bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,
     qn_check_event_init(ret_event, kind_of(kind));
     *ret_is_header = strcmp(kind, "header") == 0;
     *ret_missed = 0;
-    if (strcmp(kind, "missed") == 0) {
+    if (strcmp(kind, "gap") == 0 || strcmp(kind, "missed") == 0) {
         *ret_missed = (uint64_t)json_integer_value(json_object_get(object, "count"));
     }
     ret_event->seq = (uint64_t)json_integer_value(json_object_get(object, "seq"));
