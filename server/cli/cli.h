@@ -1,0 +1,17 @@
+/* The subcommands. Each gets argv from its own word on and returns the exit code. */
+#ifndef QN_CLI_CLI_H
+#define QN_CLI_CLI_H
+
+/* Exit codes: 0 all well, 1 the server refused or did not answer, 2 a mistake in the command. */
+enum { QN_EXIT_OK = 0, QN_EXIT_FAILED = 1, QN_EXIT_USAGE = 2 };
+
+int qn_serve_main(int argc, char **argv);
+int qn_queues_main(int argc, char **argv);
+int qn_send_main(int argc, char **argv);
+int qn_receive_main(int argc, char **argv);
+int qn_peek_main(int argc, char **argv);
+int qn_purge_main(int argc, char **argv);
+int qn_health_main(int argc, char **argv);
+int qn_version_main(int argc, char **argv);
+
+#endif

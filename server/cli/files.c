@@ -1,0 +1,76 @@
+/* Files that say something about what to do: configuration, rules, the memory of a cgroup. */
+#include "server/cli/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { FILE_MAX_BYTES = 16 * 1024 * 1024 };
+
+static bool read_all(int fd, const char *path, struct qn_buf *buf, struct qn_error *err)
+{
+    char block[16 * 1024];
+    ssize_t got;
+
+    while ((got = read(fd, block, sizeof(block))) != 0) {
+        if (got < 0) {
+            return qn_fail(err, QN_ERR_INTERNAL, "cannot read %s: %s", path, strerror(errno));
+        }
+        qn_buf_append(buf, block, (size_t)got);
+    }
+    return !buf->overflow || qn_fail(err, QN_ERR_INTERNAL, "%s is too large", path);
+}
+
+bool qn_file_read(const char *path, char **ret_text, size_t *ret_len, struct qn_error *err)
+{
+    struct qn_buf buf;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok;
+
+    if (fd < 0) {
+        return qn_fail(err, QN_ERR_INTERNAL, "cannot open %s: %s", path, strerror(errno));
+    }
+    qn_buf_init(&buf, FILE_MAX_BYTES);
+    ok = read_all(fd, path, &buf, err);
+    (void)close(fd);
+    if (ok) {
+        *ret_text = qn_buf_take(&buf, ret_len);
+    }
+    qn_buf_done(&buf);
+    return ok;
+}
+
+/* A limit that is not there, or no number ("max"), is none. */
+static int64_t limit_in(const char *path)
+{
+    struct qn_error err;
+    int64_t limit = INT64_MAX;
+    char *text;
+    size_t len;
+
+    if (!qn_file_read(path, &text, &len, &err)) {
+        return INT64_MAX;
+    }
+    while (len > 0 && text[len - 1] == '\n') {
+        len--;
+    }
+    if (!qn_str_to_int64(qn_str(text, len), 1, INT64_MAX, &limit)) {
+        limit = INT64_MAX;
+    }
+    qn_memory_free(text);
+    return limit;
+}
+
+size_t qn_memory_default(void)
+{
+    int64_t pages = sysconf(_SC_PHYS_PAGES);
+    int64_t page_bytes = sysconf(_SC_PAGESIZE);
+    int64_t machine = pages > 0 && page_bytes > 0 ? pages * page_bytes : INT64_C(1) << 30;
+    /* In a container its own cgroup is the root of what it sees: versions 2 and 1. */
+    int64_t v2 = limit_in("/sys/fs/cgroup/memory.max");
+    int64_t v1 = limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    int64_t least = v2 < v1 ? v2 : v1;
+
+    least = least < machine ? least : machine;
+    return (size_t)(least / 4 * 3);
+}

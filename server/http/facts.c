@@ -1,0 +1,157 @@
+/* What the loop itself wants to know of a request: which queue it names, and the facts on which
+ * chaos decides. */
+#include "server/http/internal.h"
+
+#include "server/model/queue_url.h"
+
+static size_t offset_of(const struct qn_shape *shape, const char *name, enum qn_field_type type)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        if (shape->fields[i].type == type && strcmp(shape->fields[i].name, name) == 0) {
+            return shape->fields[i].offset;
+        }
+    }
+    return SIZE_MAX;
+}
+
+void qn_members_init(struct qn_loop *loop)
+{
+    for (size_t i = 0; i < QN_ACTION_COUNT; i++) {
+        const struct qn_shape *input = qn_action_at(i)->input;
+        loop->members[i] = (struct qn_members){
+            .queue_url = offset_of(input, "QueueUrl", QN_STRING),
+            .queue_name = offset_of(input, "QueueName", QN_STRING),
+            .entries = offset_of(input, "Entries", QN_STRUCT_LIST),
+            .wait = offset_of(input, "WaitTimeSeconds", QN_INTEGER),
+            .max = offset_of(input, "MaxNumberOfMessages", QN_INTEGER),
+        };
+    }
+}
+
+static const struct qn_members *members_of(const struct qn_call *call)
+{
+    return &call->loop->members[call->request.action->id];
+}
+
+static const void *member(const struct qn_call *call, size_t offset)
+{
+    return offset == SIZE_MAX || call->request.input == NULL
+               ? NULL
+               : (const char *)call->request.input + offset;
+}
+
+void qn_facts_name_queue(struct qn_call *call)
+{
+    const struct qn_members *members = members_of(call);
+    const struct qn_str *url = member(call, members->queue_url);
+    const struct qn_str *name = member(call, members->queue_name);
+
+    call->account = QN_STR_NONE;
+    call->queue = QN_STR_NONE;
+    if (url != NULL && !qn_str_is_none(*url)) {
+        if (!qn_queue_url_split(*url, true, &call->account, &call->queue)) {
+            call->account = call->queue = QN_STR_NONE;
+        }
+    } else if (name != NULL) {
+        call->queue = *name;
+    }
+    if (qn_str_is_none(call->account) && !qn_str_is_none(call->queue)) {
+        call->account = call->request.caller.account;
+    }
+}
+
+static int64_t integer(const struct qn_call *call, size_t offset)
+{
+    const struct qn_integer *value = member(call, offset);
+
+    return value != NULL && value->present ? value->value : -1;
+}
+
+/* A check changes nothing, but with --auto-create it makes the queue: asked only when that is
+ * there. */
+static bool may_check(struct qn_call *call, struct qn_tx *tx)
+{
+    struct qn_engine *engine = call->loop->parts.engine;
+    struct qn_str region = call->request.caller.region;
+
+    return tx->queue != NULL ||
+           qn_engine_find_queue(engine, call->account, region, call->queue) != NULL ||
+           qn_engine_find_queue(engine, call->request.caller.account, region, call->queue) != NULL;
+}
+
+static void fill_request(struct qn_call *call, struct qn_facts *facts)
+{
+    const struct qn_request *request = &call->request;
+    const struct qn_members *members = members_of(call);
+    const struct qn_list *entries = member(call, members->entries);
+
+    *facts = (struct qn_facts){
+        .arena = &call->request.arena,
+        .request_id = qn_str(request->request_id, 36),
+        .action = qn_str_from_cstr(request->action->name),
+        .account = call->account,
+        .queue = call->queue,
+        .instance = request->caller.access_key_id,
+        .connection = call->client == NULL ? 0 : call->client->number,
+        .listener = call->client == NULL ? 0 : call->client->port,
+        .sdk_attempt = request->caller.sdk_attempt,
+        .size = (int64_t)request->http.body.len,
+        .wait_s = integer(call, members->wait),
+        .max = integer(call, members->max),
+        .entries = entries != NULL && entries->present ? (int64_t)entries->count : -1,
+        .now_ms = call->loop->now_ms,
+        .is_fifo = qn_str_ends_with(call->queue, QN_STR(".fifo")),
+    };
+}
+
+void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts)
+{
+    const struct qn_request *request = &call->request;
+    struct qn_error ignored;
+
+    fill_request(call, facts);
+    if (request->action->look != NULL && may_check(call, tx) &&
+        (tx->queue != NULL || request->action->check(tx, request->input, &ignored))) {
+        request->action->look(tx, request->input, facts);
+    }
+}
+
+static void keep_text(struct qn_call *call, struct qn_str *text)
+{
+    *text = qn_arena_copy(&call->request.arena, *text);
+}
+
+void qn_facts_remember(struct qn_call *call, const struct qn_facts *facts)
+{
+    call->facts = qn_arena_alloc(&call->request.arena, sizeof(*facts));
+    if (call->facts == NULL) {
+        return;
+    }
+    *call->facts = *facts;
+    for (size_t i = 0; i < facts->message_count; i++) {
+        struct qn_fact_message *message = &facts->messages[i];
+        keep_text(call, &message->entry_id);
+        keep_text(call, &message->message_id);
+        keep_text(call, &message->group);
+        keep_text(call, &message->body);
+        keep_text(call, &message->handle);
+        keep_text(call, &message->attributes);
+    }
+}
+
+const struct qn_facts *qn_facts_after(struct qn_call *call)
+{
+    static const struct qn_facts none;
+
+    if (call->facts == NULL) {
+        call->facts = qn_arena_alloc(&call->request.arena, sizeof(*call->facts));
+        if (call->facts == NULL) {
+            return &none;
+        }
+        fill_request(call, call->facts);
+    }
+    call->facts->code = call->code == QN_ERR_NONE
+                            ? QN_STR("OK")
+                            : qn_str_from_cstr(qn_error_info(call->code)->query_code);
+    return call->facts;
+}

@@ -1,0 +1,187 @@
+/* Carries out what chaos decided: stopping calls, ending connections, and effects on stored
+ * messages. */
+#include "server/http/internal.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+
+/* Streams of effects lie apart from those of requests. */
+#define EFFECT_STREAM (UINT64_C(1) << 63)
+
+static void note_rule(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    if (qn_str_is_none(verdict->rule)) {
+        return;
+    }
+    /* A copy: the rule may be removed before the call ends. */
+    call->rule = qn_arena_copy(&call->request.arena, verdict->rule);
+    qn_log(QN_LOG_DEBUG, "chaos", "rule fired rule=%.*s request=%s action=%s seed=%llu",
+           QN_STR_ARG(call->rule), call->request.request_id,
+           call->request.action == NULL ? "-" : call->request.action->name,
+           (unsigned long long)call->loop->options.seed);
+}
+
+/* Not by SO_LINGER: that would first show the client a clean end. */
+void qn_fault_reset(struct qn_client *client)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+
+    (void)connect(client->fd, &nobody, sizeof(nobody));
+}
+
+static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at)
+{
+    qn_call_unpark(call);
+    call->stage = go_on_at;
+    call->state = QN_CALL_WAITING;
+    qn_call_join_by_due(list, call);
+    qn_call_suspend(call);
+    qn_client_watch(call->client);
+}
+
+bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
+                    enum qn_call_stage go_on_at)
+{
+    struct qn_loop *loop = call->loop;
+
+    note_rule(call, verdict);
+    switch (verdict->kind) {
+    case QN_VERDICT_DELAY:
+        call->due_ms = qn_clock_monotonic_ms() + verdict->delay_ms;
+        stop(call, &loop->delayed, go_on_at);
+        return true;
+    case QN_VERDICT_HOLD:
+        call->due_ms = 0; /* in the order in which they came */
+        stop(call, &loop->held, go_on_at);
+        return true;
+    case QN_VERDICT_HANG:
+        call->due_ms = 0;
+        stop(call, &loop->hanging, go_on_at);
+        return true;
+    case QN_VERDICT_RESET:
+        qn_call_unpark(call);
+        qn_fault_reset(call->client);
+        qn_call_drop(call);
+        return true;
+    case QN_VERDICT_CLOSE:
+        qn_call_unpark(call);
+        qn_call_drop(call);
+        return true;
+    case QN_VERDICT_CRASH:
+        (void)kill(getpid(), SIGKILL);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    bool is_end = verdict->kind == QN_VERDICT_RESET || verdict->kind == QN_VERDICT_CLOSE;
+    size_t len = call->answer.len;
+    size_t cut_at;
+
+    if (!is_end) {
+        return false;
+    }
+    cut_at =
+        verdict->count >= 0 ? (size_t)verdict->count : (size_t)((double)len * verdict->fraction);
+    if (cut_at == 0 && len > 0) {
+        return false;
+    }
+    note_rule(call, verdict);
+    call->cuts = true;
+    call->cut_is_reset = verdict->kind == QN_VERDICT_RESET;
+    call->cut_at = cut_at < len ? cut_at : len;
+    return true;
+}
+
+void qn_fault_answer(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    struct qn_error err;
+
+    note_rule(call, verdict);
+    qn_fail(&err, verdict->error, "Injected by the rule %.*s.", QN_STR_ARG(verdict->rule));
+    qn_call_set_error(call, &err, verdict->error_http_status);
+}
+
+const struct qn_verdict *qn_fault_of_entries(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    struct qn_verdict *kept;
+
+    if (verdict->kind == QN_VERDICT_PASS) {
+        return NULL;
+    }
+    kept = qn_arena_alloc(&call->request.arena, sizeof(*kept));
+    if (kept != NULL) {
+        *kept = *verdict;
+        kept->rule = call->rule;
+    }
+    return kept;
+}
+
+size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule)
+{
+    struct qn_call *next;
+    size_t released = 0;
+
+    for (struct qn_call *call = loop->held.first; call != NULL; call = next) {
+        next = call->next;
+        if (qn_str_equal(call->rule, rule)) {
+            qn_client_unwatch(call->client);
+            call->due_ms = 0;
+            qn_call_join_by_due(&loop->delayed, call); /* goes on in this pass */
+            released++;
+        }
+    }
+    return released;
+}
+
+static struct qn_queue *find_queue(struct qn_engine *engine, const struct qn_effect *effect)
+{
+    struct qn_queue *queue;
+
+    for (size_t i = 0; (queue = qn_engine_queue_at(engine, i)) != NULL; i++) {
+        if (qn_str_equal(qn_queue_name(queue), effect->queue) &&
+            (effect->account.len == 0 || qn_str_equal(qn_queue_account(queue), effect->account))) {
+            return queue;
+        }
+    }
+    return NULL;
+}
+
+static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
+{
+    struct qn_queue *queue = find_queue(loop->parts.engine, effect);
+    struct qn_random random;
+    struct qn_tx tx;
+    bool done = false;
+
+    qn_random_init(&random, loop->options.seed, loop->options.boot | EFFECT_STREAM,
+                   ++loop->effect_count);
+    qn_tx_init(loop, &tx, &loop->scratch, &random);
+    if (effect->kind == QN_EFFECT_CRASH_SERVER) {
+        (void)kill(getpid(), SIGKILL);
+    } else if (queue != NULL && effect->kind == QN_EFFECT_RESURRECT) {
+        done = qn_engine_resurrect(&tx, queue, effect->message_id);
+    } else if (queue != NULL) {
+        done = qn_engine_expire_lease(&tx, queue, effect->message_id);
+    }
+    qn_log(QN_LOG_DEBUG, "chaos", "effect carried out rule=%.*s message=%.*s done=%d",
+           QN_STR_ARG(effect->rule), QN_STR_ARG(effect->message_id), done);
+    qn_loop_keep(loop);
+    qn_arena_reset(&loop->scratch);
+}
+
+void qn_fault_effects(struct qn_loop *loop)
+{
+    struct qn_effect effect;
+
+    while (qn_plan_take_effect(loop->parts.plan, loop->now_ms, &effect)) {
+        carry_out(loop, &effect);
+        qn_loop_serve_waiters(loop);
+    }
+}

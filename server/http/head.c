@@ -1,0 +1,186 @@
+/* From the head of an HTTP request to what wire/ wants to know of it. */
+#include "server/http/internal.h"
+
+static void take_length(struct qn_call *call, struct qn_str value)
+{
+    int64_t length;
+
+    if (!qn_str_to_int64(value, 0, INT64_MAX, &length)) {
+        return; /* libmicrohttpd has refused it */
+    }
+    if (call->content_length >= 0 && call->content_length != length) {
+        call->lengths_differ = true; /* it would go by the first, a proxy before us by the second */
+    }
+    call->content_length = length;
+}
+
+/* "attempt=2; max=3" */
+static int64_t attempt_of(struct qn_str value)
+{
+    struct qn_str rest = value;
+    int64_t attempt;
+
+    while (rest.len > 0) {
+        struct qn_str part = qn_str_trim(qn_str_cut(rest, ';', &rest));
+        if (qn_str_starts_with(part, QN_STR("attempt=")) &&
+            qn_str_to_int64(qn_str_from(part, strlen("attempt=")), 0, INT32_MAX, &attempt)) {
+            return attempt;
+        }
+    }
+    return 0;
+}
+
+struct known_header {
+    const char *name;
+    size_t offset;
+};
+
+/* Those that are kept as they are. */
+static const struct known_header known[] = {
+    {"Content-Type", offsetof(struct qn_call, request.http.content_type)},
+    {"X-Amz-Target", offsetof(struct qn_call, request.http.target)},
+    {"Accept", offsetof(struct qn_call, request.http.accept)},
+    {"Authorization", offsetof(struct qn_call, request.http.authorization)},
+    {"Host", offsetof(struct qn_call, request.http.host)},
+    {"Content-Encoding", offsetof(struct qn_call, content_encoding)},
+    {"Origin", offsetof(struct qn_call, origin)},
+    {"Access-Control-Request-Method", offsetof(struct qn_call, preflight_method)},
+    {"Access-Control-Request-Headers", offsetof(struct qn_call, preflight_headers)},
+    {"X-Amzn-Trace-Id", offsetof(struct qn_call, request.caller.trace_header)},
+    {"amz-sdk-invocation-id", offsetof(struct qn_call, request.caller.invocation_id)},
+};
+
+static enum MHD_Result take_header(void *state, enum MHD_ValueKind kind, const char *key,
+                                   size_t key_size, const char *value, size_t value_size)
+{
+    struct qn_call *call = state;
+    struct qn_str name = qn_str(key, key_size);
+    struct qn_str text = qn_str(value != NULL ? value : "", value != NULL ? value_size : 0);
+
+    (void)kind;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (qn_str_equal_nocase(name, qn_str_from_cstr(known[i].name))) {
+            struct qn_str *field = (void *)((char *)call + known[i].offset);
+            *field = text;
+            return MHD_YES;
+        }
+    }
+    if (qn_str_equal_nocase(name, QN_STR("Content-Length"))) {
+        take_length(call, text);
+    } else if (qn_str_equal_nocase(name, QN_STR("Transfer-Encoding"))) {
+        call->is_chunked = true;
+    } else if (qn_str_equal_nocase(name, QN_STR("amz-sdk-request"))) {
+        call->request.caller.sdk_attempt = attempt_of(text);
+    } else if (qn_str_equal_nocase(name, QN_STR("Expect"))) {
+        call->expects_continue = qn_str_equal_nocase(text, QN_STR("100-continue"));
+    }
+    return MHD_YES;
+}
+
+/* "http://host/path?query" of a proxy's request line: only path and query count. */
+static struct qn_str without_authority(struct qn_str target)
+{
+    size_t scheme = qn_str_find(target, QN_STR("://"));
+    struct qn_str rest;
+    size_t slash;
+
+    if ((target.len > 0 && target.ptr[0] == '/') || scheme == target.len) {
+        return target;
+    }
+    rest = qn_str_from(target, scheme + strlen("://"));
+    slash = qn_str_find_char(rest, '/');
+    return slash == rest.len ? QN_STR("/") : qn_str_from(rest, slash);
+}
+
+/* Only what can stand in a host is repeated in queue URLs. */
+static bool is_host(struct qn_str host)
+{
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.ptr[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_plain && strchr(".-_:[]", c) == NULL) {
+            return false;
+        }
+    }
+    return host.len > 0 && host.len <= 255;
+}
+
+static struct qn_str url_base(struct qn_call *call)
+{
+    if (!qn_str_is_none(call->loop->options.public_url)) {
+        return call->loop->options.public_url;
+    }
+    if (is_host(call->request.http.host)) {
+        return qn_arena_format(&call->request.arena, "http://%.*s",
+                               QN_STR_ARG(call->request.http.host));
+    }
+    return qn_arena_format(&call->request.arena, "http://localhost:%d", call->client->port);
+}
+
+void qn_head_read(struct qn_call *call, const char *method)
+{
+    struct qn_http_request *http = &call->request.http;
+    struct qn_str target = without_authority(http->path);
+
+    http->method = qn_str_from_cstr(method);
+    http->path = qn_str_cut(target, '?', &http->query);
+    http->body = QN_STR("");
+    (void)MHD_get_connection_values_n(call->connection, MHD_HEADER_KIND, take_header, call);
+    call->is_head = qn_str_equal(http->method, QN_STR("HEAD"));
+    call->request.caller.url_base = url_base(call);
+    if (call->lengths_differ) {
+        call->refusal = QN_ERR_MALFORMED_INPUT;
+    } else if (call->content_encoding.len > 0 &&
+               !qn_str_equal_nocase(call->content_encoding, QN_STR("identity"))) {
+        call->refusal = QN_ERR_UNSUPPORTED_MEDIA_TYPE;
+    }
+}
+
+static void answer_preflight(struct qn_call *call)
+{
+    struct qn_str wanted = call->preflight_headers;
+
+    call->status = MHD_HTTP_NO_CONTENT;
+    qn_call_add_header(call, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+    if (wanted.len > 0) {
+        /* The caller's text, which libmicrohttpd has taken off a line of its own. */
+        qn_call_add_header(call, "Access-Control-Allow-Headers", wanted.ptr);
+    }
+    qn_call_add_header(call, "Access-Control-Max-Age", "86400");
+    qn_call_respond(call);
+}
+
+static const char *reason_of(enum qn_error_code code)
+{
+    switch (code) {
+    case QN_ERR_UNSUPPORTED_MEDIA_TYPE:
+        return "Compressed request bodies are not supported: send the body without a "
+               "Content-Encoding.";
+    case QN_ERR_REQUEST_TOO_LARGE:
+        return "The request is too large.";
+    default:
+        return "The request has two different Content-Length headers.";
+    }
+}
+
+bool qn_head_refuses(struct qn_call *call)
+{
+    struct qn_str method = call->request.http.method;
+
+    if (qn_str_equal(method, QN_STR("OPTIONS"))) {
+        answer_preflight(call);
+        return true;
+    }
+    if (!qn_str_equal(method, QN_STR("POST")) && !qn_str_equal(method, QN_STR("GET"))) {
+        qn_loop_refuse(call, QN_ERR_INVALID_ACTION, "Only GET and POST are understood here.");
+        return true;
+    }
+    if (call->refusal == QN_ERR_NONE && !qn_body_is_hopeless(call)) {
+        return false;
+    }
+    if (call->refusal == QN_ERR_NONE) {
+        call->refusal = QN_ERR_REQUEST_TOO_LARGE;
+    }
+    qn_loop_refuse(call, call->refusal, reason_of(call->refusal));
+    return true;
+}

@@ -1,0 +1,320 @@
+/* What the files of this folder share: the loop, its connections, and the calls under way. */
+#ifndef QN_HTTP_INTERNAL_H
+#define QN_HTTP_INTERNAL_H
+
+#include <microhttpd.h>
+
+#include "server/actions/actions.h"
+#include "server/base/map.h"
+#include "server/http/loop.h"
+#include "server/wire/wire.h"
+
+/* ---- what epoll wakes us for ---- */
+
+enum qn_watch_kind {
+    QN_WATCH_HTTP,
+    QN_WATCH_LISTENER,
+    QN_WATCH_SIGNAL,
+    QN_WATCH_SYNC,
+    QN_WATCH_CLIENT
+};
+
+struct qn_watch {
+    enum qn_watch_kind kind;
+    struct qn_listener *listener;
+};
+
+/* ---- calls ---- */
+
+struct qn_call;
+
+/* One client's connection. */
+struct qn_client {
+    struct qn_watch watch; /* first */
+    struct qn_loop *loop;
+    int fd;
+    int port;
+    int64_t number;
+    bool is_watched;
+    struct qn_call *call; /* the one under way, or NULL */
+    struct qn_stream *stream;
+};
+
+enum qn_call_state {
+    QN_CALL_NEW,
+    QN_CALL_READING,
+    QN_CALL_RUNNING,
+    QN_CALL_WAITING,  /* suspended: parked, held, delayed, hanging */
+    QN_CALL_ANSWERED, /* its response is queued */
+    QN_CALL_DROPPED   /* ends without an answer */
+};
+
+/* Where a call goes on after it was delayed or held. */
+enum qn_call_stage { QN_STAGE_ARRIVED, QN_STAGE_CHECKED, QN_STAGE_COMMITTED, QN_STAGE_REPLYING };
+
+struct qn_call_list {
+    struct qn_call *first;
+    struct qn_call *last;
+    size_t count;
+};
+
+/* Members of the input that the loop itself is interested in; SIZE_MAX where there is none. */
+struct qn_members {
+    size_t queue_url;
+    size_t queue_name;
+    size_t entries;
+    size_t wait;
+    size_t max;
+};
+
+struct qn_header {
+    const char *name;
+    const char *value;
+};
+
+enum { QN_HEADERS_MAX = 8 };
+
+/* One HTTP request on its way. Lives from its first line until its answer has left. */
+struct qn_call {
+    struct qn_loop *loop;
+    struct qn_client *client;
+    struct MHD_Connection *connection;
+    struct qn_request request;
+    struct qn_random random;
+    enum qn_call_state state;
+    bool is_suspended;
+    struct qn_call_list *list; /* the one it stands in */
+    struct qn_call *previous, *next;
+
+    /* head and body */
+    struct qn_buf body;
+    int64_t content_length; /* -1: not said */
+    size_t reserved;        /* of the ceiling for what is under way */
+    size_t wanted;
+    size_t discarded;
+    bool lengths_differ;
+    bool is_chunked;
+    bool expects_continue;
+    bool is_head;
+    struct qn_str content_encoding;
+    struct qn_str origin;
+    struct qn_str preflight_method;
+    struct qn_str preflight_headers;
+    enum qn_error_code refusal; /* found in the head, answered when the body is read */
+
+    /* the flow of an SQS call */
+    enum qn_call_stage stage;
+    struct qn_waiter waiter;
+    int64_t deadline_ms; /* of its long poll; -1: has not waited */
+    bool wait_is_over;
+    int64_t due_ms;                   /* monotonic: its place in a list by end */
+    int64_t wait_end_ms;              /* monotonic: end of its long poll in real time */
+    uint64_t lsn;                     /* what its answer must wait for */
+    struct qn_str rule;               /* the rule that touched it last */
+    const struct qn_verdict *verdict; /* what ARRIVE said about entries, or NULL */
+    struct qn_facts *facts;           /* as of PRE_COMMIT, for the later points */
+    struct qn_str account;            /* of the queue it names */
+    struct qn_str queue;
+    int64_t since; /* a reader of the trace */
+
+    /* the answer */
+    struct qn_buf answer;
+    int status;
+    enum qn_error_code code; /* QN_ERR_NONE: success */
+    const char *content_type;
+    struct qn_header headers[QN_HEADERS_MAX];
+    size_t header_count;
+    bool cuts; /* a fault ends the connection amid the body, or at its end */
+    size_t cut_at;
+    bool cut_is_reset;
+};
+
+/* The advance of a virtual clock that somebody waits for. */
+struct qn_advance {
+    struct qn_call_list calls; /* in their order; call->due_ms is the target, virtual */
+};
+
+struct qn_loop {
+    struct qn_loop_parts parts;
+    struct qn_loop_options options;
+    struct qn_wire_defaults defaults;
+    struct MHD_Daemon *daemon;
+    int epoll_fd;
+    int signal_fd;
+    struct qn_watch http_watch, signal_watch, sync_watch;
+    struct qn_watch listener_watches[QN_LISTENERS_MAX];
+    struct qn_members members[QN_ACTION_COUNT];
+
+    int64_t now_ms; /* of this pass */
+    int64_t wall_ms;
+    int64_t started_ms;
+    uint64_t sequence; /* of the request that arrived last */
+    uint64_t effect_count;
+    struct qn_random background; /* of what falls due by itself */
+    int64_t client_count;        /* numbers connections */
+    size_t clients_open;
+
+    struct qn_buf entry;
+    struct qn_event_list events;
+    struct qn_arena scratch; /* of work that belongs to no call */
+    bool trace_is_wanted;
+    bool has_rules;
+
+    struct qn_call_list parked;  /* waiters of the engine, by real end */
+    struct qn_call_list delayed; /* by real end */
+    struct qn_call_list held;    /* until a rule is released */
+    struct qn_call_list hanging;
+    struct qn_call_list syncing;  /* by LSN */
+    struct qn_call_list reading;  /* of the trace, by real end */
+    struct qn_call_list starving; /* bodies that wait for room */
+    struct qn_call_list resuming; /* answered, to be resumed at the end of the pass */
+    struct qn_advance advance;
+    struct qn_stream *streams;
+    bool streams_resumed;  /* libmicrohttpd has to run for them */
+    uint64_t streams_seen; /* the event up to which they were woken */
+
+    size_t under_way; /* bytes of requests and answers */
+    size_t calls_under_way;
+    struct qn_call *overshooting;
+    struct qn_call *spare; /* ended calls, kept for reuse */
+    size_t spare_count;
+
+    bool settle_again; /* more has fallen due than one pass did */
+    bool is_stalled;   /* no room in the ring: what falls due waits */
+    bool is_stopping;
+    int64_t stop_by_ms; /* monotonic */
+};
+
+/* ---- call.c: life of calls and lists ---- */
+
+struct qn_call *qn_call_new(struct qn_client *client);
+void qn_call_end(struct qn_call *call);
+void qn_call_join(struct qn_call_list *list, struct qn_call *call);
+/* Before the first that is due later. */
+void qn_call_join_by_due(struct qn_call_list *list, struct qn_call *call);
+/* Accepts one that stands in no list. */
+void qn_call_leave(struct qn_call *call);
+void qn_calls_free_spare(struct qn_loop *loop);
+
+/* ---- http.c: libmicrohttpd's callbacks ---- */
+
+QN_MUST_CHECK bool qn_http_start(struct qn_loop *loop, struct qn_error *err);
+/* Takes what waits on a listener. */
+void qn_http_accept(struct qn_loop *loop, struct qn_listener *listener);
+
+/* ---- head.c, body.c ---- */
+
+/* Reads the head into the request. */
+void qn_head_read(struct qn_call *call, const char *method);
+/* Answers what needs no decoding: a preflight, and what the head forbids. */
+bool qn_head_refuses(struct qn_call *call);
+/* Takes bytes of the body, or suspends the call until there is room. False: give the connection up.
+ */
+QN_MUST_CHECK bool qn_body_take(struct qn_call *call, const char *data, size_t *len);
+/* Whether the head alone is reason enough to answer before the body is read. */
+bool qn_body_is_hopeless(const struct qn_call *call);
+/* Lets bodies go on for which there is room now. */
+void qn_body_feed(struct qn_loop *loop);
+void qn_body_release(struct qn_call *call);
+
+/* ---- respond.c ---- */
+
+/* Stops the connection until the call is answered or dropped. */
+void qn_call_suspend(struct qn_call *call);
+/* Queues what stands in call->answer. */
+void qn_call_respond(struct qn_call *call);
+/* Queues a response that makes its own body; it is given away. */
+void qn_call_respond_with(struct qn_call *call, struct MHD_Response *response_take);
+/* Ends the call without an answer. */
+void qn_call_drop(struct qn_call *call);
+/* Puts the error's body into call->answer. http_status 0: the error's own. */
+void qn_call_set_error(struct qn_call *call, const struct qn_error *err, int http_status);
+void qn_call_add_header(struct qn_call *call, const char *name, const char *value);
+/* Lets those go on that were answered while they were suspended; true when there were any. */
+bool qn_calls_resume(struct qn_loop *loop);
+
+/* ---- loop.c: the way of an SQS call ---- */
+
+void qn_loop_begin(struct qn_call *call);
+/* Goes on at call->stage. */
+void qn_loop_go_on(struct qn_call *call);
+void qn_loop_refuse(struct qn_call *call, enum qn_error_code code, const char *message);
+void qn_loop_serve_waiters(struct qn_loop *loop);
+/* Ends a parked call: empty, unless something is there. */
+void qn_loop_end_wait(struct qn_call *call);
+/* Lets those go on whose entries are synced. */
+void qn_loop_synced(struct qn_loop *loop);
+
+/* ---- keep.c: entries and events ---- */
+
+/* A transaction of the loop's own. */
+void qn_tx_init(struct qn_loop *loop, struct qn_tx *tx, struct qn_arena *arena,
+                struct qn_random *random);
+/* Appends what the transaction left to journal and trace. */
+void qn_loop_keep(struct qn_loop *loop);
+void qn_keep_api_in(struct qn_call *call);
+void qn_keep_api_out(struct qn_call *call);
+void qn_keep_boot(struct qn_loop *loop);
+void qn_keep_clock(struct qn_loop *loop, int64_t from_ms, int64_t to_ms);
+void qn_keep_mark(struct qn_loop *loop, struct qn_str name);
+/* To be called when rules or readers have changed. */
+void qn_keep_refresh(struct qn_loop *loop);
+
+/* ---- facts.c ---- */
+
+void qn_members_init(struct qn_loop *loop);
+/* Fills call->account and call->queue from the decoded input. */
+void qn_facts_name_queue(struct qn_call *call);
+void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts);
+/* Keeps them for the points behind the execution, which ends what they point to. */
+void qn_facts_remember(struct qn_call *call, const struct qn_facts *facts);
+/* With the code of the answer. */
+const struct qn_facts *qn_facts_after(struct qn_call *call);
+
+/* ---- park.c ---- */
+
+/* Notices when the suspended call's client goes away. */
+void qn_client_watch(struct qn_client *client);
+void qn_client_unwatch(struct qn_client *client);
+bool qn_client_is_gone(const struct qn_client *client);
+/* The client closed: whatever waits for it ends. */
+void qn_client_gone(struct qn_client *client);
+void qn_call_park(struct qn_call *call, const struct qn_park *park);
+void qn_call_unpark(struct qn_call *call);
+
+/* ---- fault.c ---- */
+
+/* Carries out a verdict that ends or stops the call; false: it goes on. */
+bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
+                    enum qn_call_stage go_on_at);
+/* At REPLY: notes how much of the answer leaves; false: none of it, or another verdict. */
+bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict);
+/* The verdict's error becomes the answer. */
+void qn_fault_answer(struct qn_call *call, const struct qn_verdict *verdict);
+/* A verdict about entries, kept until they are executed; NULL for PASS. */
+const struct qn_verdict *qn_fault_of_entries(struct qn_call *call,
+                                             const struct qn_verdict *verdict);
+void qn_fault_reset(struct qn_client *client);
+/* Lets go what the rule holds; returns how many. */
+size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule);
+/* Carries out the effects that are due. */
+void qn_fault_effects(struct qn_loop *loop);
+
+/* ---- pass.c ---- */
+
+/* Reads the clock into now_ms. */
+void qn_pass_read_clock(struct qn_loop *loop);
+
+/* ---- control/ ---- */
+
+/* Whether the path belongs to the control API (and the pages of LocalStack). */
+bool qn_control_owns(struct qn_str path);
+void qn_control_call(struct qn_call *call);
+/* Events have been added: readers that wait get theirs. */
+void qn_control_wake_readers(struct qn_loop *loop);
+void qn_control_stop_readers(struct qn_loop *loop);
+void qn_control_answer_reader(struct qn_call *call);
+void qn_control_end_stream(struct qn_stream *stream);
+void qn_control_answer_clock(struct qn_call *call);
+
+#endif

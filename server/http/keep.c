@@ -1,0 +1,192 @@
+/* What happened is kept: rows go to the journal, events to the trace, in this order and before
+ * anybody is answered. */
+#include "server/http/internal.h"
+
+enum { PARAMETERS_MAX = 64 * 1024 };
+
+void qn_tx_init(struct qn_loop *loop, struct qn_tx *tx, struct qn_arena *arena,
+                struct qn_random *random)
+{
+    *tx = (struct qn_tx){
+        .engine = loop->parts.engine,
+        .now_ms = loop->now_ms,
+        .random = random,
+        .arena = arena,
+        .entry = loop->parts.journal == NULL ? NULL : &loop->entry,
+        .events = &loop->events,
+    };
+}
+
+static void observe(void *state, const struct qn_event *event)
+{
+    struct qn_loop *loop = state;
+
+    qn_plan_observe(loop->parts.plan, event, loop->now_ms);
+}
+
+static uint64_t keep_entry(struct qn_loop *loop)
+{
+    struct qn_journal *journal = loop->parts.journal;
+    uint64_t lsn;
+
+    if (journal == NULL) {
+        return 0;
+    }
+    if (loop->entry.len == 0) {
+        return qn_journal_last_lsn(journal);
+    }
+    lsn = qn_journal_append(journal, qn_buf_str(&loop->entry), loop->now_ms);
+    qn_engine_entry_appended(loop->parts.engine, lsn);
+    qn_buf_clear(&loop->entry);
+    return lsn;
+}
+
+void qn_loop_keep(struct qn_loop *loop)
+{
+    uint64_t lsn = keep_entry(loop);
+
+    if (loop->events.encoded.len == 0) {
+        return;
+    }
+    qn_trace_append_list(loop->parts.trace, &loop->events, lsn, loop->now_ms, loop->wall_ms,
+                         loop->has_rules ? observe : NULL, loop);
+    if (loop->has_rules) {
+        qn_plan_take_events(loop->parts.plan, &loop->events);
+        qn_trace_append_list(loop->parts.trace, &loop->events, lsn, loop->now_ms, loop->wall_ms,
+                             NULL, NULL);
+    }
+}
+
+void qn_keep_refresh(struct qn_loop *loop)
+{
+    loop->has_rules = qn_plan_rule_count(loop->parts.plan) > 0;
+    loop->events.wanted = loop->trace_is_wanted || loop->has_rules;
+    qn_engine_keep_deleted(loop->parts.engine, loop->has_rules);
+}
+
+static void append(struct qn_loop *loop, const struct qn_event *event)
+{
+    (void)qn_trace_append(loop->parts.trace, event, loop->wall_ms);
+    if (loop->has_rules) {
+        observe(loop, event);
+        qn_plan_take_events(loop->parts.plan, &loop->events);
+        if (loop->events.encoded.len > 0) {
+            qn_trace_append_list(loop->parts.trace, &loop->events, 0, loop->now_ms, loop->wall_ms,
+                                 NULL, NULL);
+        }
+    }
+}
+
+/* What both events of a call have in common. */
+static void init_api(const struct qn_call *call, struct qn_event *event, enum qn_event_kind kind)
+{
+    const struct qn_request *request = &call->request;
+
+    qn_event_init(event, kind);
+    event->virtual_ms = call->loop->now_ms;
+    event->request = qn_str(request->request_id, 36);
+    if (request->action != NULL) {
+        event->action = qn_str_from_cstr(request->action->name);
+    }
+    event->account = call->account;
+    event->queue = call->queue;
+    event->instance = request->caller.access_key_id;
+    event->listener = call->client->port;
+    event->connection = call->client->number;
+}
+
+void qn_keep_api_in(struct qn_call *call)
+{
+    const struct qn_caller *caller = &call->request.caller;
+    struct qn_event event;
+    struct qn_buf parameters;
+
+    init_api(call, &event, QN_EVENT_API_IN);
+    event.invocation_id = caller->invocation_id;
+    if (caller->sdk_attempt > 0) {
+        event.sdk_attempt = caller->sdk_attempt;
+    }
+    qn_buf_init(&parameters, PARAMETERS_MAX);
+    if (call->loop->events.wanted && call->request.input != NULL) {
+        qn_wire_describe_input(&call->request, &parameters);
+        if (!parameters.overflow) {
+            event.parameters = qn_buf_str(&parameters);
+        }
+    }
+    append(call->loop, &event);
+    qn_buf_done(&parameters);
+}
+
+/* How many of each list the answer has. */
+static void describe_output(const struct qn_call *call, struct qn_buf *buf)
+{
+    const struct qn_shape *output = call->request.action->output;
+
+    for (size_t i = 0; i < output->field_count; i++) {
+        const struct qn_field *field = &output->fields[i];
+        const struct qn_list *list =
+            (const void *)((const char *)call->request.output + field->offset);
+        if (field->type == QN_STRUCT_LIST || field->type == QN_STRING_LIST) {
+            qn_buf_append_format(buf, "%s\"%s\":%zu", buf->len == 0 ? "{" : ",", field->name,
+                                 list->count);
+        }
+    }
+    if (buf->len > 0) {
+        qn_buf_append_char(buf, '}');
+    }
+}
+
+void qn_keep_api_out(struct qn_call *call)
+{
+    struct qn_event event;
+    struct qn_buf parameters;
+
+    init_api(call, &event, QN_EVENT_API_OUT);
+    event.code = call->code == QN_ERR_NONE
+                     ? QN_STR("OK")
+                     : qn_str_from_cstr(qn_error_info(call->code)->query_code);
+    event.http_status = call->status;
+    event.bytes = (int64_t)call->answer.len;
+    event.rule = call->rule;
+    qn_buf_init(&parameters, PARAMETERS_MAX);
+    if (call->loop->events.wanted && call->code == QN_ERR_NONE && call->request.output != NULL) {
+        describe_output(call, &parameters);
+        if (parameters.len > 0 && !parameters.overflow) {
+            event.parameters = qn_buf_str(&parameters);
+        }
+    }
+    append(call->loop, &event);
+    qn_buf_done(&parameters);
+}
+
+void qn_keep_boot(struct qn_loop *loop)
+{
+    struct qn_event event;
+
+    qn_event_init(&event, QN_EVENT_BOOT);
+    event.virtual_ms = loop->now_ms;
+    event.lsn = loop->options.boot_lsn;
+    event.count = (int64_t)loop->options.boot;
+    append(loop, &event);
+}
+
+void qn_keep_clock(struct qn_loop *loop, int64_t from_ms, int64_t to_ms)
+{
+    struct qn_event event;
+
+    qn_event_init(&event, QN_EVENT_CLOCK);
+    event.virtual_ms = from_ms;
+    event.from_ms = from_ms;
+    event.to_ms = to_ms;
+    append(loop, &event);
+}
+
+void qn_keep_mark(struct qn_loop *loop, struct qn_str name)
+{
+    struct qn_event event;
+
+    qn_event_init(&event, QN_EVENT_MARK);
+    event.virtual_ms = loop->now_ms;
+    event.reason = name;
+    append(loop, &event);
+}

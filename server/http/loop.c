@@ -1,0 +1,336 @@
+/* The way of an SQS call, and the four points at which chaos is asked. Every step either goes on to
+ * the next, or stops the call until something lets it go on from there. */
+#include "server/http/internal.h"
+
+#include "server/base/log.h"
+
+static const struct qn_verdict pass = {.kind = QN_VERDICT_PASS};
+
+static bool cares(const struct qn_call *call, enum qn_chaos_point point)
+{
+    return call->loop->has_rules && call->request.action != NULL &&
+           qn_plan_cares(call->loop->parts.plan, point);
+}
+
+/* REPLY: what leaves. */
+static void reply(struct qn_call *call, bool asks)
+{
+    struct qn_loop *loop = call->loop;
+    struct qn_verdict verdict = pass;
+
+    if (asks && cares(call, QN_POINT_REPLY)) {
+        const struct qn_facts *facts = qn_facts_after(call);
+        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
+        qn_loop_keep(loop);
+    }
+    if (verdict.kind == QN_VERDICT_ERROR) {
+        qn_fault_answer(call, &verdict);
+    } else if (!qn_fault_cuts(call, &verdict) &&
+               qn_fault_stops(call, &verdict, QN_STAGE_REPLYING)) {
+        return;
+    }
+    qn_keep_api_out(call);
+    qn_log(QN_LOG_DEBUG, "http", "answered request=%s action=%s queue=%.*s status=%d seed=%llu",
+           call->request.request_id,
+           call->request.action == NULL ? "-" : call->request.action->name, QN_STR_ARG(call->queue),
+           call->status, (unsigned long long)loop->options.seed);
+    qn_call_respond(call);
+}
+
+/* POST_COMMIT: everything the answer tells of is kept as firmly as it was promised. */
+static void committed(struct qn_call *call, bool asks)
+{
+    struct qn_loop *loop = call->loop;
+    struct qn_verdict verdict = pass;
+
+    if (asks && cares(call, QN_POINT_POST_COMMIT)) {
+        const struct qn_facts *facts = qn_facts_after(call);
+        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
+        qn_loop_keep(loop);
+    }
+    if (verdict.kind == QN_VERDICT_ERROR) {
+        qn_fault_answer(call, &verdict);
+    } else if (qn_fault_stops(call, &verdict, QN_STAGE_COMMITTED)) {
+        return;
+    }
+    reply(call, true);
+}
+
+/* The answer stands in call->answer. It must not tell of what could still be lost. */
+static void finish(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+
+    qn_call_unpark(call);
+    if (loop->parts.journal != NULL) {
+        call->lsn = qn_journal_last_lsn(loop->parts.journal);
+        if (qn_journal_synced_lsn(loop->parts.journal) < call->lsn) {
+            call->state = QN_CALL_WAITING;
+            qn_call_join(&loop->syncing, call);
+            qn_call_suspend(call);
+            return;
+        }
+    }
+    committed(call, true);
+}
+
+static void fail(struct qn_call *call, const struct qn_error *err)
+{
+    qn_call_set_error(call, err, 0);
+    finish(call);
+}
+
+static bool is_refused(const struct qn_call *call, struct qn_error *err)
+{
+    const struct qn_loop *loop = call->loop;
+    unsigned flags = call->request.action->flags;
+
+    if ((flags & QN_ACTION_CHANGES) != 0 && loop->parts.journal != NULL &&
+        !qn_journal_has_room(loop->parts.journal)) {
+        return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
+                        "The database does not keep up or cannot be written. Nothing was changed.");
+    }
+    if ((flags & QN_ACTION_SENDS) != 0 &&
+        !qn_engine_has_memory(loop->parts.engine, call->request.http.body.len)) {
+        return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
+                        "The memory for stored messages is used up. Nothing was stored.");
+    }
+    return false;
+}
+
+/* PRE_COMMIT, and facts for the points behind it. False: the call stops here. */
+static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_verdict *verdict)
+{
+    struct qn_loop *loop = call->loop;
+    struct qn_facts facts;
+
+    if (!cares(call, QN_POINT_PRE_COMMIT) && !cares(call, QN_POINT_POST_COMMIT) &&
+        !cares(call, QN_POINT_REPLY)) {
+        return true;
+    }
+    qn_facts_fill(call, tx, &facts);
+    /* A poll that goes on waiting changes nothing. */
+    if (facts.message_count == 0 && facts.wait_s > 0 && !tx->wait_is_over &&
+        call->request.action->id == QN_ACTION_receive_message) {
+        return true;
+    }
+    qn_facts_remember(call, &facts);
+    if (cares(call, QN_POINT_PRE_COMMIT)) {
+        *verdict = qn_chaos_at(loop->parts.plan, QN_POINT_PRE_COMMIT, &facts, &loop->events);
+    }
+    if (verdict->kind == QN_VERDICT_ERROR) {
+        qn_loop_keep(loop);
+        qn_fault_answer(call, verdict);
+        finish(call);
+        return false;
+    }
+    if (qn_fault_stops(call, verdict, QN_STAGE_CHECKED)) {
+        qn_loop_keep(loop);
+        return false;
+    }
+    return true;
+}
+
+/* Encoded before the engine is called again: the output has views into its memory. */
+static void take_output(struct qn_call *call)
+{
+    call->status = 200;
+    call->code = QN_ERR_NONE;
+    call->content_type = qn_wire_content_type(&call->request);
+    call->header_count = 0;
+    qn_buf_clear(&call->answer);
+    qn_wire_encode_output(&call->request, &call->answer);
+}
+
+static void begin_transaction(struct qn_call *call, struct qn_tx *tx)
+{
+    qn_tx_init(call->loop, tx, &call->request.arena, &call->random);
+    tx->caller = &call->request.caller;
+    tx->wait_is_over =
+        call->wait_is_over || (call->deadline_ms >= 0 && tx->now_ms >= call->deadline_ms);
+}
+
+/* Check and execute; also for a poll that was woken. */
+static void execute(struct qn_call *call, bool asks)
+{
+    struct qn_request *request = &call->request;
+    struct qn_verdict verdict = pass;
+    struct qn_error err;
+    struct qn_tx tx;
+    bool ok;
+
+    begin_transaction(call, &tx);
+    if (is_refused(call, &err)) {
+        fail(call, &err);
+        return;
+    }
+    if (!request->action->check(&tx, request->input, &err)) {
+        qn_loop_keep(call->loop);
+        fail(call, &err);
+        return;
+    }
+    if (asks && call->loop->has_rules && !ask_pre_commit(call, &tx, &verdict)) {
+        return;
+    }
+    request->output = qn_arena_alloc(&request->arena, request->action->output->size);
+    if (request->output == NULL) {
+        qn_fail(&err, QN_ERR_INTERNAL, "The request needs too much memory.");
+        fail(call, &err);
+        return;
+    }
+    tx.verdict = verdict.kind != QN_VERDICT_PASS ? &verdict : call->verdict;
+    ok = request->action->execute(&tx, request->input, request->output, &err);
+    if (ok && tx.park.queue == NULL) {
+        take_output(call);
+    }
+    qn_loop_keep(call->loop);
+    if (!ok) {
+        fail(call, &err);
+    } else if (tx.park.queue != NULL) {
+        qn_call_park(call, &tx.park);
+    } else {
+        finish(call);
+    }
+}
+
+/* ARRIVE: decoded, nothing looked at. */
+static void arrived(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+    struct qn_verdict verdict = pass;
+    struct qn_facts facts;
+    struct qn_tx tx;
+
+    if (cares(call, QN_POINT_ARRIVE)) {
+        begin_transaction(call, &tx);
+        qn_facts_fill(call, &tx, &facts);
+        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
+        qn_loop_keep(loop);
+    }
+    if (verdict.kind == QN_VERDICT_ERROR) {
+        qn_fault_answer(call, &verdict);
+        finish(call);
+        return;
+    }
+    if (qn_fault_stops(call, &verdict, QN_STAGE_ARRIVED)) {
+        return;
+    }
+    call->verdict = qn_fault_of_entries(call, &verdict);
+    execute(call, true);
+}
+
+void qn_loop_go_on(struct qn_call *call)
+{
+    call->state = QN_CALL_RUNNING;
+    switch (call->stage) {
+    case QN_STAGE_ARRIVED:
+        execute(call, true);
+        break;
+    case QN_STAGE_CHECKED:
+        execute(call, false);
+        break;
+    case QN_STAGE_COMMITTED:
+        reply(call, true);
+        break;
+    case QN_STAGE_REPLYING:
+        reply(call, false);
+        break;
+    }
+}
+
+static void name_request(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+    uint8_t id[16];
+
+    call->request.sequence = ++loop->sequence;
+    qn_random_init(&call->random, loop->options.seed, loop->options.boot, call->request.sequence);
+    qn_random_uuid(&call->random, id);
+    qn_random_format_uuid(id, call->request.request_id);
+}
+
+void qn_loop_refuse(struct qn_call *call, enum qn_error_code code, const char *message)
+{
+    struct qn_error err;
+
+    qn_fail(&err, code, "%s", message);
+    call->request.protocol = qn_wire_protocol(&call->request.http);
+    qn_keep_api_in(call);
+    qn_call_set_error(call, &err, 0);
+    reply(call, true);
+}
+
+void qn_loop_begin(struct qn_call *call)
+{
+    struct qn_error err;
+
+    call->state = QN_CALL_RUNNING;
+    if (qn_control_owns(call->request.http.path)) {
+        qn_control_call(call);
+        return;
+    }
+    name_request(call);
+    if (qn_head_refuses(call)) {
+        return;
+    }
+    if (!qn_wire_decode(&call->request, &call->loop->defaults, &err)) {
+        qn_keep_api_in(call);
+        qn_call_set_error(call, &err, 0);
+        reply(call, true);
+        return;
+    }
+    qn_facts_name_queue(call);
+    qn_keep_api_in(call);
+    arrived(call);
+    qn_loop_serve_waiters(call->loop);
+}
+
+static void run_waiter(struct qn_loop *loop, struct qn_waiter *waiter)
+{
+    struct qn_call *call = QN_CONTAINER(waiter, struct qn_call, waiter);
+    struct qn_error err;
+
+    if (qn_client_is_gone(call->client)) {
+        qn_client_gone(call->client);
+        return;
+    }
+    if (waiter->queue_is_gone) {
+        qn_fail(&err, QN_ERR_QUEUE_DOES_NOT_EXIST, "The specified queue does not exist.");
+        fail(call, &err);
+        return;
+    }
+    call->wait_is_over = waiter->is_over;
+    execute(call, true);
+    if (call->list == &loop->parked) {
+        qn_engine_waiter_stays(loop->parts.engine, waiter);
+    }
+}
+
+void qn_loop_serve_waiters(struct qn_loop *loop)
+{
+    struct qn_waiter *waiter;
+
+    while ((waiter = qn_engine_next_waiter(loop->parts.engine)) != NULL) {
+        run_waiter(loop, waiter);
+    }
+}
+
+void qn_loop_end_wait(struct qn_call *call)
+{
+    qn_call_unpark(call);
+    call->wait_is_over = true;
+    execute(call, true);
+    qn_loop_serve_waiters(call->loop);
+}
+
+void qn_loop_synced(struct qn_loop *loop)
+{
+    uint64_t synced = qn_journal_synced_lsn(loop->parts.journal);
+    struct qn_call *call;
+
+    while ((call = loop->syncing.first) != NULL && call->lsn <= synced) {
+        qn_call_leave(call);
+        call->state = QN_CALL_RUNNING;
+        committed(call, true);
+    }
+}

@@ -1,0 +1,81 @@
+/* Long polls, and noticing that the client of a suspended connection has gone: libmicrohttpd does
+ * not look at those, so their sockets stand in our own epoll set. Only EPOLLRDHUP counts; looking
+ * for bytes would mistake a pipelined request for a live client, and hide a close behind it. */
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "server/http/internal.h"
+
+/* How much later a poll ends in real time than in virtual time that runs as fast. */
+enum { REAL_TIME_SLACK_MS = 50 };
+
+void qn_client_watch(struct qn_client *client)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP, .data.ptr = &client->watch};
+
+    if (!client->is_watched) {
+        client->is_watched =
+            epoll_ctl(client->loop->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) == 0;
+    }
+}
+
+void qn_client_unwatch(struct qn_client *client)
+{
+    if (client->is_watched) {
+        (void)epoll_ctl(client->loop->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
+        client->is_watched = false;
+    }
+}
+
+bool qn_client_is_gone(const struct qn_client *client)
+{
+    struct pollfd poll_fd = {.fd = client->fd, .events = POLLRDHUP};
+
+    return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+void qn_client_gone(struct qn_client *client)
+{
+    struct qn_call *call = client->call;
+
+    qn_client_unwatch(client); /* the event would come again in each pass */
+    if (client->stream != NULL) {
+        qn_control_end_stream(client->stream);
+    }
+    if (call == NULL || call->state != QN_CALL_WAITING) {
+        return;
+    }
+    qn_call_unpark(call);
+    qn_call_drop(call);
+}
+
+void qn_call_park(struct qn_call *call, const struct qn_park *park)
+{
+    struct qn_loop *loop = call->loop;
+    bool is_virtual = qn_clock_is_virtual(loop->parts.clock);
+
+    if (call->deadline_ms < 0) {
+        call->deadline_ms = park->deadline_ms;
+        /* A client waits in its own time: under a clock that stands still it must not hang. */
+        call->wait_end_ms = !is_virtual ? INT64_MAX
+                                        : qn_clock_monotonic_ms() + park->deadline_ms -
+                                              loop->now_ms + REAL_TIME_SLACK_MS;
+    }
+    qn_engine_park(loop->parts.engine, &call->waiter, park->queue, call->deadline_ms);
+    call->state = QN_CALL_WAITING;
+    if (call->list != &loop->parked) {
+        call->due_ms = call->wait_end_ms;
+        qn_call_join_by_due(&loop->parked, call);
+    }
+    qn_call_suspend(call);
+    qn_client_watch(call->client);
+}
+
+void qn_call_unpark(struct qn_call *call)
+{
+    if (call->waiter.queue != NULL && call->waiter.deadline_ms > call->deadline_ms) {
+        call->deadline_ms = call->waiter.deadline_ms; /* an idle skip carried it along */
+    }
+    qn_engine_unpark(call->loop->parts.engine, &call->waiter);
+    qn_call_leave(call);
+}

@@ -1,0 +1,323 @@
+/* One pass of the loop after the other: wait, read the clock once, do what has fallen due, let
+ * libmicrohttpd run, resume what was answered. And the end of it all. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/http/internal.h"
+
+enum {
+    EVENTS_MAX = 64,
+    SETTLE_BUDGET = 1000, /* steps of what has fallen due, per pass */
+    STALLED_MS = 20,      /* until the ring is asked again whether it has room */
+    RESUME_ROUNDS = 8,    /* pipelined requests may be answered and wait again */
+    STOP_WITHIN_MS = 10000
+};
+
+void qn_pass_read_clock(struct qn_loop *loop)
+{
+    struct qn_clock wall = qn_clock_system();
+    int64_t now_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
+
+    loop->wall_ms = wall.now_ms(wall.state);
+    if (now_ms > loop->now_ms) {
+        loop->now_ms = now_ms;
+    }
+}
+
+/* ---- waiting ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t due_in(const struct qn_call_list *list, int64_t monotonic_ms)
+{
+    if (list->first == NULL || list->first->due_ms == INT64_MAX) {
+        return INT64_MAX;
+    }
+    return list->first->due_ms > monotonic_ms ? list->first->due_ms - monotonic_ms : 0;
+}
+
+/* Real milliseconds until the clock of the server reaches the instant. */
+static int64_t real_ms_until(struct qn_loop *loop, int64_t instant_ms)
+{
+    double rate = qn_clock_rate(loop->parts.clock);
+    int64_t now_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
+    double real_ms;
+
+    if (instant_ms <= loop->now_ms) {
+        return 0;
+    }
+    if (instant_ms == INT64_MAX || rate <= 0) {
+        return INT64_MAX;
+    }
+    real_ms = (double)(instant_ms - now_ms) / rate;
+    return real_ms > (double)INT32_MAX ? INT32_MAX : (int64_t)real_ms + 1;
+}
+
+static int wait_ms(struct qn_loop *loop)
+{
+    int64_t monotonic_ms = qn_clock_monotonic_ms();
+    int64_t least = INT64_MAX;
+    MHD_UNSIGNED_LONG_LONG http_ms;
+
+    if (!loop->is_stalled && (loop->settle_again || loop->advance.calls.first != NULL)) {
+        return 0;
+    }
+    if (MHD_get_timeout(loop->daemon, &http_ms) == MHD_YES) {
+        least = http_ms > INT32_MAX ? INT32_MAX : (int64_t)http_ms;
+    }
+    if (loop->is_stalled) {
+        least = earlier(least, STALLED_MS);
+    } else {
+        least = earlier(least, real_ms_until(loop, qn_engine_next_event_ms(loop->parts.engine)));
+    }
+    if (loop->has_rules) {
+        least = earlier(least, real_ms_until(loop, qn_plan_next_ms(loop->parts.plan)));
+    }
+    least = earlier(least, due_in(&loop->delayed, monotonic_ms));
+    least = earlier(least, due_in(&loop->parked, monotonic_ms));
+    least = earlier(least, due_in(&loop->reading, monotonic_ms));
+    if (loop->is_stopping) {
+        least = earlier(least, 100);
+    }
+    return least == INT64_MAX ? -1 : (int)earlier(least, INT32_MAX);
+}
+
+/* ---- stopping ---- */
+
+static void drop_all(struct qn_call_list *list)
+{
+    while (list->first != NULL) {
+        qn_call_drop(list->first); /* moves it to those to be resumed */
+    }
+}
+
+static void begin_stop(struct qn_loop *loop, int signal_number)
+{
+    struct qn_waiter *waiter;
+
+    qn_log(QN_LOG_INFO, "serve", "stopping signal=%d", signal_number);
+    loop->is_stopping = true;
+    loop->stop_by_ms = qn_clock_monotonic_ms() + STOP_WITHIN_MS;
+    qn_listeners_close(loop->parts.listeners);
+    while ((waiter = qn_engine_any_waiter(loop->parts.engine)) != NULL) {
+        qn_loop_end_wait(QN_CONTAINER(waiter, struct qn_call, waiter));
+    }
+    drop_all(&loop->held);
+    drop_all(&loop->delayed);
+    drop_all(&loop->hanging);
+    drop_all(&loop->starving);
+    drop_all(&loop->advance.calls);
+    qn_control_stop_readers(loop);
+}
+
+static void read_signals(struct qn_loop *loop)
+{
+    struct signalfd_siginfo info;
+
+    while (read(loop->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (loop->is_stopping) {
+            _exit(128 + (int)info.ssi_signo); /* what was answered is in the ring */
+        }
+        begin_stop(loop, (int)info.ssi_signo);
+    }
+}
+
+static bool may_end(const struct qn_loop *loop)
+{
+    return loop->is_stopping && loop->resuming.first == NULL &&
+           (loop->calls_under_way == 0 || qn_clock_monotonic_ms() > loop->stop_by_ms);
+}
+
+/* ---- what epoll tells ---- */
+
+static void drain_counter(int fd)
+{
+    uint64_t count;
+
+    while (read(fd, &count, sizeof(count)) < 0 && errno == EINTR) {
+    }
+}
+
+static void take_event(struct qn_loop *loop, struct qn_watch *watch)
+{
+    switch (watch->kind) {
+    case QN_WATCH_HTTP:
+        break; /* MHD_run looks for itself */
+    case QN_WATCH_LISTENER:
+        if (watch->listener->fd >= 0) {
+            qn_http_accept(loop, watch->listener);
+        }
+        break;
+    case QN_WATCH_SIGNAL:
+        read_signals(loop);
+        break;
+    case QN_WATCH_SYNC:
+        drain_counter(qn_journal_sync_fd(loop->parts.journal));
+        break;
+    case QN_WATCH_CLIENT:
+        qn_client_gone((struct qn_client *)(void *)watch);
+        break;
+    }
+}
+
+/* ---- what has fallen due ---- */
+
+static enum qn_settle_result settle_slice(struct qn_loop *loop, int *budget)
+{
+    enum qn_settle_result result;
+    struct qn_tx tx;
+
+    qn_tx_init(loop, &tx, &loop->scratch, &loop->background);
+    result = qn_engine_settle(&tx, budget);
+    qn_loop_keep(loop);
+    qn_arena_reset(&loop->scratch);
+    return result;
+}
+
+/* True: all that is due is done. */
+static bool settle(struct qn_loop *loop, int *budget)
+{
+    enum qn_settle_result result;
+
+    for (;;) {
+        loop->is_stalled = loop->parts.journal != NULL && !qn_journal_has_room(loop->parts.journal);
+        if (loop->is_stalled) {
+            return false;
+        }
+        result = settle_slice(loop, budget);
+        qn_loop_serve_waiters(loop);
+        if (result == QN_SETTLED || *budget <= 0) {
+            return result == QN_SETTLED;
+        }
+    }
+}
+
+static void run_plan(struct qn_loop *loop)
+{
+    if (!loop->has_rules) {
+        return;
+    }
+    if (qn_plan_next_ms(loop->parts.plan) <= loop->now_ms) {
+        qn_plan_observe(loop->parts.plan, NULL, loop->now_ms);
+        qn_plan_take_events(loop->parts.plan, &loop->events);
+        qn_loop_keep(loop);
+    }
+    qn_fault_effects(loop);
+}
+
+/* One instant further on the way to where somebody advances the clock; false when it is reached. */
+static bool advance_step(struct qn_loop *loop)
+{
+    int64_t target_ms = loop->advance.calls.first->due_ms;
+    int64_t step_ms = earlier(target_ms, qn_engine_next_event_ms(loop->parts.engine));
+
+    if (loop->now_ms >= target_ms) {
+        return false;
+    }
+    if (loop->has_rules) {
+        step_ms = earlier(step_ms, qn_plan_next_ms(loop->parts.plan));
+    }
+    if (step_ms > loop->now_ms) {
+        int64_t clock_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
+        qn_clock_advance(loop->parts.clock, step_ms > clock_ms ? step_ms - clock_ms : 0);
+        loop->now_ms = step_ms;
+    }
+    return true;
+}
+
+static void do_what_is_due(struct qn_loop *loop)
+{
+    int budget = SETTLE_BUDGET;
+    bool settled = settle(loop, &budget);
+
+    run_plan(loop);
+    while (settled && budget > 0 && loop->advance.calls.first != NULL) {
+        if (!advance_step(loop)) {
+            qn_control_answer_clock(loop->advance.calls.first);
+            continue;
+        }
+        settled = settle(loop, &budget);
+        run_plan(loop);
+    }
+    loop->settle_again = !settled;
+}
+
+/* Ends of delays and waits in real time. */
+static void do_real_time(struct qn_loop *loop)
+{
+    int64_t monotonic_ms = qn_clock_monotonic_ms();
+    struct qn_call *call;
+
+    while ((call = loop->delayed.first) != NULL && call->due_ms <= monotonic_ms) {
+        qn_call_leave(call);
+        qn_client_unwatch(call->client);
+        qn_loop_go_on(call);
+        qn_loop_serve_waiters(loop);
+    }
+    while ((call = loop->parked.first) != NULL && call->due_ms <= monotonic_ms) {
+        qn_loop_end_wait(call);
+    }
+    while ((call = loop->reading.first) != NULL && call->due_ms <= monotonic_ms) {
+        qn_control_answer_reader(call);
+    }
+}
+
+/* ---- the pass ---- */
+
+static void run_http(struct qn_loop *loop)
+{
+    (void)MHD_run(loop->daemon);
+    for (int i = 0; i < RESUME_ROUNDS; i++) {
+        do_real_time(loop);
+        if (loop->parts.journal != NULL) {
+            qn_loop_synced(loop);
+        }
+        qn_control_wake_readers(loop);
+        qn_body_feed(loop);
+        if (!qn_calls_resume(loop)) {
+            return;
+        }
+        (void)MHD_run(loop->daemon); /* resumed connections wait for it */
+    }
+    loop->settle_again = true;
+}
+
+static void run_pass(struct qn_loop *loop)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, wait_ms(loop));
+
+    qn_pass_read_clock(loop);
+    /* Clients that have gone come first: nothing may be leased to them any more. */
+    for (int i = 0; i < count; i++) {
+        struct qn_watch *watch = events[i].data.ptr;
+        if (watch->kind == QN_WATCH_CLIENT) {
+            take_event(loop, watch);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        struct qn_watch *watch = events[i].data.ptr;
+        if (watch->kind != QN_WATCH_CLIENT) {
+            take_event(loop, watch);
+        }
+    }
+    do_what_is_due(loop);
+    run_http(loop);
+    if (loop->parts.journal != NULL) {
+        qn_engine_evict(loop->parts.engine, qn_journal_written_lsn(loop->parts.journal));
+    }
+}
+
+void qn_loop_run(struct qn_loop *loop)
+{
+    while (!may_end(loop)) {
+        run_pass(loop);
+    }
+}

@@ -1,0 +1,142 @@
+/* Answers: from the bytes in call->answer to libmicrohttpd, whole, or cut off as a fault demands.
+ */
+#include "server/http/internal.h"
+
+void qn_call_suspend(struct qn_call *call)
+{
+    if (!call->is_suspended) {
+        MHD_suspend_connection(call->connection);
+        call->is_suspended = true;
+    }
+}
+
+void qn_call_add_header(struct qn_call *call, const char *name, const char *value)
+{
+    if (call->header_count < QN_HEADERS_MAX) {
+        call->headers[call->header_count++] = (struct qn_header){name, value};
+    }
+}
+
+void qn_call_set_error(struct qn_call *call, const struct qn_error *err, int http_status)
+{
+    const struct qn_error_info *info = qn_error_info(err->code);
+    struct qn_str code;
+
+    call->status = http_status != 0 ? http_status : info->http_status;
+    call->code = err->code;
+    call->content_type = qn_wire_content_type(&call->request);
+    call->header_count = 0;
+    qn_buf_clear(&call->answer);
+    qn_wire_encode_error(&call->request, err, &call->answer);
+    if (call->request.protocol == QN_PROTOCOL_JSON && info->has_query_header) {
+        code = qn_arena_format(&call->request.arena, "%s;%s", info->query_code,
+                               info->sender ? "Sender" : "Receiver");
+        qn_call_add_header(call, "x-amzn-query-error", qn_str_is_none(code) ? "" : code.ptr);
+    }
+}
+
+/* Browsers hide an answer from the page unless it says otherwise. The control API never does. */
+static void add_common_headers(struct qn_call *call)
+{
+    if (call->request.request_id[0] == '\0') {
+        return;
+    }
+    qn_call_add_header(call, "x-amzn-RequestId", call->request.request_id);
+    if (!qn_str_is_none(call->origin)) {
+        qn_call_add_header(call, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+        qn_call_add_header(call, "Access-Control-Expose-Headers",
+                           "x-amzn-RequestId, x-amzn-query-error, Date");
+    }
+    if (call->lengths_differ || (call->cuts && !call->cut_is_reset)) {
+        qn_call_add_header(call, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+}
+
+/* Gives out the answer up to the cut, then ends the connection. */
+static ssize_t read_until_cut(void *state, uint64_t position, char *out, size_t max)
+{
+    struct qn_call *call = state;
+    size_t left = position < call->cut_at ? call->cut_at - (size_t)position : 0;
+
+    if (left == 0) {
+        if (call->cut_is_reset) {
+            qn_fault_reset(call->client);
+        }
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    if (left > max) {
+        left = max;
+    }
+    memcpy(out, call->answer.ptr + position, left);
+    return (ssize_t)left;
+}
+
+static struct MHD_Response *response_of(struct qn_call *call)
+{
+    struct qn_str body = qn_buf_str(&call->answer);
+
+    if (call->cuts && call->cut_at < body.len) {
+        return MHD_create_response_from_callback(body.len, 16 * 1024, read_until_cut, call, NULL);
+    }
+    /* The call outlives its response, and with it these bytes. */
+    return MHD_create_response_from_buffer(body.len, (void *)(uintptr_t)body.ptr,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
+static void queue(struct qn_call *call, struct MHD_Response *response)
+{
+    if (call->content_type != NULL) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, call->content_type);
+    }
+    for (size_t i = 0; i < call->header_count; i++) {
+        (void)MHD_add_response_header(response, call->headers[i].name, call->headers[i].value);
+    }
+    call->state = MHD_queue_response(call->connection, (unsigned)call->status, response) == MHD_YES
+                      ? QN_CALL_ANSWERED
+                      : QN_CALL_DROPPED;
+    MHD_destroy_response(response);
+}
+
+void qn_call_respond_with(struct qn_call *call, struct MHD_Response *response_take)
+{
+    add_common_headers(call);
+    if (response_take == NULL) {
+        call->state = QN_CALL_DROPPED;
+    } else {
+        queue(call, response_take);
+    }
+    if (call->is_suspended) {
+        qn_client_unwatch(call->client);
+        qn_call_join(&call->loop->resuming, call);
+    }
+}
+
+void qn_call_respond(struct qn_call *call)
+{
+    call->reserved += call->answer.len;
+    call->loop->under_way += call->answer.len;
+    qn_call_respond_with(call, response_of(call));
+}
+
+void qn_call_drop(struct qn_call *call)
+{
+    call->state = QN_CALL_DROPPED;
+    if (call->is_suspended) {
+        qn_client_unwatch(call->client);
+        qn_call_join(&call->loop->resuming, call);
+    }
+}
+
+bool qn_calls_resume(struct qn_loop *loop)
+{
+    bool any = loop->resuming.first != NULL || loop->streams_resumed;
+    struct qn_call *call;
+
+    loop->streams_resumed = false;
+    while ((call = loop->resuming.first) != NULL) {
+        qn_call_leave(call);
+        call->is_suspended = false;
+        MHD_resume_connection(call->connection);
+    }
+    return any;
+}

@@ -1,0 +1,48 @@
+/* argv to subcommand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/cli/cli.h"
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+};
+
+static const struct command commands[] = {
+    {"serve", qn_serve_main, "serve Amazon SQS (quern serve --help)"},
+    {"version", qn_version_main, "print the version"},
+};
+
+static void print_help(FILE *out)
+{
+    (void)fputs("usage: quern COMMAND [OPTIONS]\n\n", out);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_help(stdout);
+        return QN_EXIT_OK;
+    }
+    if (strcmp(word, "--version") == 0) {
+        word = "version";
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(word, commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    if (argc < 2) {
+        (void)fputs("quern: which command? (quern --help lists them)\n", stderr);
+    } else {
+        (void)fprintf(stderr, "quern: no such command: %s (quern --help lists them)\n", word);
+    }
+    return QN_EXIT_USAGE;
+}
