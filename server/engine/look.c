@@ -10,10 +10,24 @@ void qn_event_add_key(struct qn_tx *tx, struct qn_event *event, const struct mes
         qn_event_body_keys(content.body, tx->arena, &event->key, &event->payload_id);
     }
 }
-if (qn_content_get(tx, message, &encoded, &err) && qn_content_decode(encoded, &content)) {
-    ret_fact->body = qn_arena_copy(tx->arena, content.body);
-    ret_fact->attributes = qn_arena_copy(tx->arena, content.attributes);
-}
+void qn_fill_fact(struct qn_tx *tx, const struct qn_queue *queue, const struct message *message,
+                  struct qn_fact_message *ret_fact)
+{
+    struct qn_str encoded;
+    struct qn_content content;
+    struct qn_error err;
+    char id_text[37];
+
+    *ret_fact = (struct qn_fact_message){.receive_count = message->total_count};
+    qn_random_format_uuid(message->id, id_text);
+    ret_fact->message_id = qn_arena_copy(tx->arena, qn_str(id_text, 36));
+    if (message->group != NULL) {
+        ret_fact->group = queue->is_fifo ? message->group->name : message->tenant->name;
+    }
+    if (qn_content_get(tx, message, &encoded, &err) && qn_content_decode(encoded, &content)) {
+        ret_fact->body = qn_arena_copy(tx->arena, content.body);
+        ret_fact->attributes = qn_arena_copy(tx->arena, content.attributes);
+    }
 }
 
 static void add_fact(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
