@@ -1,0 +1,92 @@
+/* What the harness learns about a consumer. */
+#include <criterion/criterion.h>
+
+#include "chaos/check/profile.h"
+
+static struct qn_history history;
+
+static struct qn_profile learn(const char *trace)
+{
+    struct qn_error err;
+    struct qn_profile profile;
+    const struct qn_judge_input in = {.history = &history,
+                                      .level = QN_LEVEL_SINK,
+                                      .queue = QN_STR("q"),
+                                      .self = QN_STR("QUERNCHECK")};
+
+    qn_history_init(&history);
+    cr_assert(qn_history_read(&history, qn_str_from_cstr(trace), &err), "%s", err.message);
+    qn_history_settle(&history);
+    qn_profile_learn(&profile, &in);
+    qn_history_done(&history);
+    return profile;
+}
+
+Test(profile, polls_and_leases_tell_batch_wait_and_visibility)
+{
+    const struct qn_profile profile = learn(
+        "{\"seq\":1,\"wt\":1000,\"kind\":\"proc\",\"what\":\"spawn\",\"instance\":\"QUERN0001\"}\n"
+        "{\"seq\":2,\"wt\":1400,\"vt\":1400,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\","
+        "\"queue\":\"q\","
+        "\"params\":{\"MaxNumberOfMessages\":10,\"WaitTimeSeconds\":20}}\n"
+        "{\"seq\":3,\"vt\":1400,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\","
+        "\"deadline\":5400}\n"
+        "{\"seq\":4,\"vt\":1400,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"b\","
+        "\"deadline\":5400}\n"
+        "{\"seq\":5,\"vt\":1450,\"kind\":\"api.in\",\"action\":\"DeleteMessage\",\"queue\":\"q\"}\n"
+        "{\"seq\":6,\"vt\":1450,\"kind\":\"msg.delete\",\"queue\":\"q\",\"mid\":\"a\"}\n");
+
+    cr_expect_eq(profile.startup_ms, 400);
+    cr_expect_eq(profile.batch, 10);
+    cr_expect_eq(profile.wait_s, 20);
+    cr_expect_eq(profile.visibility_ms, 4000);
+    cr_expect_not(profile.overrides_visibility);
+    cr_expect(profile.deletes_single);
+    cr_expect_not(profile.deletes_batch);
+    cr_expect_eq(profile.held, 2);
+    cr_expect_eq(profile.handling_p50_ms, 50);
+    cr_expect_eq(profile.heartbeat_ms, 0);
+}
+
+Test(profile, query_requests_carry_their_numbers_as_text)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\",\"queue\":\"q\","
+              "\"params\":{\"MaxNumberOfMessages\":\"5\",\"VisibilityTimeout\":\"300\"}}\n");
+
+    cr_expect_eq(profile.batch, 5);
+    cr_expect(profile.overrides_visibility);
+    cr_expect_eq(profile.wait_s, QN_EVENT_NO_INT);
+}
+
+Test(profile, extensions_that_come_again_are_a_heartbeat)
+{
+    const struct qn_profile profile = learn("{\"seq\":1,\"vt\":1000,\"kind\":\"lease.grant\","
+                                            "\"queue\":\"q\",\"mid\":\"a\",\"deadline\":5000}\n"
+                                            "{\"seq\":2,\"vt\":3000,\"kind\":\"lease.extend\","
+                                            "\"queue\":\"q\",\"mid\":\"a\",\"deadline\":7000}\n"
+                                            "{\"seq\":3,\"vt\":5000,\"kind\":\"lease.extend\","
+                                            "\"queue\":\"q\",\"mid\":\"a\",\"deadline\":9000}\n");
+
+    cr_expect_eq(profile.heartbeat_ms, 2000);
+}
+
+Test(profile, runs_that_overlap_are_the_concurrency)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"work.begin\",\"k\":\"a\",\"run\":1}\n"
+              "{\"seq\":2,\"kind\":\"work.begin\",\"k\":\"b\",\"run\":2}\n"
+              "{\"seq\":3,\"kind\":\"work.reply\",\"k\":\"a\",\"run\":1}\n"
+              "{\"seq\":4,\"kind\":\"work.begin\",\"k\":\"c\",\"run\":3}\n");
+
+    cr_expect_eq(profile.concurrency, 2);
+}
+
+Test(profile, calls_of_the_harness_are_not_the_consumers)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"api.in\",\"action\":\"DeleteMessageBatch\",\"instance\":"
+              "\"QUERNCHECK\"}\n");
+
+    cr_expect_not(profile.deletes_batch);
+}
