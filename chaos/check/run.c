@@ -33,7 +33,7 @@ static int64_t wall_ms(void)
 }
 
 /* New events of the server: into the live picture; what they ask of the harness becomes orders. */
-static bool read_trace(struct qn_running *run, struct qn_error *err)
+bool qn_running_read_trace(struct qn_running *run, struct qn_error *err)
 {
     size_t from = run->watch.read_count;
 
@@ -42,6 +42,9 @@ static bool read_trace(struct qn_running *run, struct qn_error *err)
     }
     for (size_t i = from; i < run->history.count; i++) {
         const struct qn_check_event *event = &run->history.events[i];
+        if (run->options->verbose) {
+            qn_running_tell(event);
+        }
         if (qn_str_is_none(event->raw)) {
             continue; /* our own */
         }
@@ -67,7 +70,7 @@ static bool poll_trace(struct qn_running *run, int64_t now_ms, struct qn_error *
         return true;
     }
     run->next_trace_ms = now_ms + TRACE_EVERY_MS;
-    if (read_trace(run, err)) {
+    if (qn_running_read_trace(run, err)) {
         run->trace_failures = 0;
         return true;
     }
@@ -359,70 +362,6 @@ static bool start_instances(struct qn_running *run, struct qn_error *err)
     return true;
 }
 
-/* The last word of the history: what is left in the queue. */
-static bool mark_end(struct qn_running *run, struct qn_error *err)
-{
-    struct qn_check_event event;
-
-    if (!is_server_up(run) && !qn_server_restart(&run->server, err)) {
-        return false;
-    }
-    if (!read_trace(run, err) || !qn_running_count(run, err)) {
-        return false;
-    }
-    qn_check_event_init(&event, QN_CHECK_MARK);
-    event.reason = QN_STR("end");
-    event.queue = run->queue_name;
-    event.visible = run->visible;
-    event.in_flight = run->in_flight;
-    event.delayed = run->delayed;
-    qn_record(&run->recorder, &event);
-    return true;
-}
-
-static void keep_trace(const struct qn_running *run)
-{
-    char path[4200];
-
-    (void)snprintf(path, sizeof(path), "%s/trace.jsonl", run->directory);
-    FILE *file = fopen(path, "we");
-    if (file != NULL) {
-        qn_history_write(&run->history, file);
-        (void)fclose(file);
-    }
-}
-
-static void conclude(struct qn_running *run, struct qn_run_result *result, struct qn_error *err)
-{
-    qn_history_settle(&run->history);
-    keep_trace(run);
-    if (!qn_judge(&run->history, &result->judgement, err)) {
-        result->judgement.outcome = QN_OUTCOME_ERROR;
-        (void)snprintf(result->judgement.text, sizeof(result->judgement.text), "%.300s",
-                       err->message);
-        return;
-    }
-    for (size_t i = 0; i < run->instance_count; i++) {
-        const struct qn_instance *instance = &run->instances[i];
-        if (result->judgement.outcome == QN_OUTCOME_INCONCLUSIVE && run->ready_virtual_ms == 0 &&
-            instance->exits_before_ready > 1) {
-            (void)snprintf(result->judgement.text, sizeof(result->judgement.text),
-                           "the consumer ended %d times before its first ReceiveMessage (%s %d)",
-                           instance->exits_before_ready,
-                           WIFSIGNALED(instance->last_status) ? "signal" : "exit code",
-                           WIFSIGNALED(instance->last_status) ? WTERMSIG(instance->last_status)
-                                                              : WEXITSTATUS(instance->last_status));
-        }
-    }
-    const struct qn_judge_input in = {
-        .history = &run->history,
-        .queue = run->queue_name,
-        .self = QN_STR(QN_SERVER_SELF),
-        .level = result->judgement.level,
-    };
-    qn_profile_learn(&result->profile, &in);
-}
-
 void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_options *options,
                      struct qn_run_result *ret_result)
 {
@@ -440,22 +379,16 @@ void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_opt
     (void)snprintf(run->directory, sizeof(run->directory), "%s", options->directory);
     bool is_set_up = qn_running_set_up(run, &err);
     bool is_started = is_set_up && start_instances(run, &err);
-    bool ok = is_started && run_until_finished(run, &err) && mark_end(run, &err);
+    bool ok = is_started && run_until_finished(run, &err) && qn_running_mark_end(run, &err);
     if (is_set_up) {
         qn_instances_stop(run);
     }
     qn_sink_close(run->sink); /* what it still has to say belongs into the history */
     run->sink = NULL;
-    if (ok && read_trace(run, &err)) {
-        conclude(run, ret_result, &err);
-    } else {
-        ret_result->judgement.outcome = QN_OUTCOME_ERROR;
-        (void)snprintf(ret_result->judgement.text, sizeof(ret_result->judgement.text), "%.300s",
-                       err.message);
-        ret_result->cannot_start = is_set_up && !is_started;
-        ret_result->is_interrupted = run->is_interrupted;
-        keep_trace(run);
-    }
+    ok = ok && qn_running_read_trace(run, &err);
+    qn_running_conclude(run, ok ? NULL : &err, ret_result);
+    ret_result->cannot_start = is_set_up && !is_started;
+    ret_result->is_interrupted = run->is_interrupted;
     ret_result->wall_ms = qn_clock_monotonic_ms() - begin_ms;
     if (run->history.count > 0) {
         ret_result->virtual_ms =

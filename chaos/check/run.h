@@ -21,6 +21,8 @@ struct qn_run_result {
     struct qn_profile profile;
     int64_t wall_ms;
     int64_t virtual_ms;
+    char log_tail[1024]; /* the end of what the consumer printed, when it never got going; or of
+                            the server's log, when that failed */
     bool is_interrupted; /* by a signal: no more scenarios */
     bool cannot_start;   /* the command is not a program; the text says why */
 };

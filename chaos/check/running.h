@@ -6,6 +6,7 @@
 #include "chaos/check/load.h"
 #include "chaos/check/options.h"
 #include "chaos/check/profile.h"
+#include "chaos/check/run.h"
 #include "chaos/check/server.h"
 #include "chaos/check/sink.h"
 #include "chaos/check/watch.h"
@@ -68,6 +69,17 @@ QN_MUST_CHECK bool qn_running_duration(const struct qn_running *run, struct qn_s
                                        int64_t *ret_ms, struct qn_error *err);
 /* Asks the server for the counts of the source queue. */
 QN_MUST_CHECK bool qn_running_count(struct qn_running *run, struct qn_error *err);
+
+/* run.c: new events of the server, into the history and the live picture. */
+QN_MUST_CHECK bool qn_running_read_trace(struct qn_running *run, struct qn_error *err);
+
+/* conclude.c: the last event, and the verdict. trouble is what the harness could not do, NULL for
+ * none. */
+QN_MUST_CHECK bool qn_running_mark_end(struct qn_running *run, struct qn_error *err);
+void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
+                         struct qn_run_result *result);
+/* Shows an event while it happens. */
+void qn_running_tell(const struct qn_check_event *event);
 
 /* instances.c */
 QN_MUST_CHECK bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance,

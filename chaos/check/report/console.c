@@ -124,6 +124,15 @@ static void print_trouble(const struct qn_report *report, const struct qn_report
     (void)fputc('\n', file);
 }
 
+/* The log of who did not get going. */
+static void print_log(FILE *file, struct qn_str log)
+{
+    while (log.len > 0) {
+        struct qn_str line = qn_str_cut(log, '\n', &log);
+        (void)fprintf(file, "       | %.*s\n", QN_STR_ARG(line));
+    }
+}
+
 void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -145,6 +154,7 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
     if (judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN) {
         print_trouble(report, entry);
     }
+    print_log(file, qn_str_from_cstr(entry->result.log_tail));
     (void)fflush(file);
 }
 

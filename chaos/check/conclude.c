@@ -1,0 +1,127 @@
+/* The end of a scenario: the last event of its history, the verdict, and what helps when there is
+ * none. */
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "chaos/check/report/report.h"
+#include "chaos/check/running.h"
+
+enum { PATH_ROOM = 4200 };
+
+/* What is left in the queue. */
+bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
+{
+    struct qn_check_event event;
+
+    if (run->server.pid == 0 && !qn_server_restart(&run->server, err)) {
+        return false;
+    }
+    if (!qn_running_read_trace(run, err) || !qn_running_count(run, err)) {
+        return false;
+    }
+    qn_check_event_init(&event, QN_CHECK_MARK);
+    event.reason = QN_STR("end");
+    event.queue = run->queue_name;
+    event.visible = run->visible;
+    event.in_flight = run->in_flight;
+    event.delayed = run->delayed;
+    qn_record(&run->recorder, &event);
+    return true;
+}
+
+static void keep_trace(const struct qn_running *run)
+{
+    char path[PATH_ROOM];
+
+    (void)snprintf(path, sizeof(path), "%s/trace.jsonl", run->directory);
+    FILE *file = fopen(path, "we");
+    if (file != NULL) {
+        qn_history_write(&run->history, file);
+        (void)fclose(file);
+    }
+}
+
+/* The last whole lines of a log that fit. */
+static void read_tail(const struct qn_running *run, const char *name, char *tail, size_t size)
+{
+    char path[PATH_ROOM];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", run->directory, name);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return;
+    }
+    if (fseek(file, 0, SEEK_END) == 0) {
+        long length = ftell(file);
+        long from = length > (long)size - 1 ? length - (long)size + 1 : 0;
+        (void)fseek(file, from, SEEK_SET);
+        tail[fread(tail, 1, size - 1, file)] = '\0';
+        char *line = from > 0 ? strchr(tail, '\n') : NULL;
+        if (line != NULL) {
+            memmove(tail, line + 1, strlen(line));
+        }
+    }
+    (void)fclose(file);
+}
+
+static void tell_early_end(const struct qn_running *run, struct qn_judgement *judgement)
+{
+    for (size_t i = 0; i < run->instance_count; i++) {
+        const struct qn_instance *instance = &run->instances[i];
+        int status = instance->last_status;
+        if (instance->exits_before_ready > 1) {
+            (void)snprintf(judgement->text, sizeof(judgement->text),
+                           "the consumer ended %d times before its first ReceiveMessage (%s %d)",
+                           instance->exits_before_ready,
+                           WIFSIGNALED(status) ? "signal" : "exit code",
+                           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        }
+    }
+}
+
+static void set_error(struct qn_judgement *judgement, const struct qn_error *err)
+{
+    judgement->outcome = QN_OUTCOME_ERROR;
+    (void)snprintf(judgement->text, sizeof(judgement->text), "%.300s", err->message);
+}
+
+void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
+                         struct qn_run_result *result)
+{
+    struct qn_judgement *judgement = &result->judgement;
+    struct qn_error err;
+
+    qn_history_settle(&run->history);
+    keep_trace(run);
+    if (trouble != NULL) {
+        set_error(judgement, trouble);
+        read_tail(run, "server.log", result->log_tail, sizeof(result->log_tail));
+        return;
+    }
+    if (!qn_judge(&run->history, judgement, &err)) {
+        set_error(judgement, &err);
+        return;
+    }
+    if (judgement->outcome == QN_OUTCOME_INCONCLUSIVE && run->ready_virtual_ms == 0) {
+        tell_early_end(run, judgement);
+        read_tail(run, "instance-1.log", result->log_tail, sizeof(result->log_tail));
+    }
+    const struct qn_judge_input in = {
+        .history = &run->history,
+        .queue = run->queue_name,
+        .self = QN_STR(QN_SERVER_SELF),
+        .level = judgement->level,
+    };
+    qn_profile_learn(&result->profile, &in);
+}
+
+void qn_running_tell(const struct qn_check_event *event)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, 4096);
+    qn_report_describe(event, &text);
+    (void)fprintf(stderr, "       %8llu %.*s\n", (unsigned long long)event->seq,
+                  QN_STR_ARG(qn_buf_str(&text)));
+    qn_buf_done(&text);
+}
