@@ -293,6 +293,17 @@ static bool fill_output(struct qn_tx *tx, const struct input *in,
     return true;
 }
 
+static struct qn_receive receive_of(const struct qn_tx *tx, const struct input *in)
+{
+    return (struct qn_receive){
+        .max = in->max.present ? in->max.value : 1,
+        .visibility_timeout_s = in->visibility_timeout.present
+                                    ? in->visibility_timeout.value
+                                    : qn_queue_settings_of(tx->queue)->visibility_timeout_s,
+        .attempt_id = in->attempt_id,
+    };
+}
+
 static int64_t wait_s(const struct qn_tx *tx, const struct input *in)
 {
     return in->wait.present ? in->wait.value : qn_queue_settings_of(tx->queue)->wait_s;
@@ -316,13 +327,7 @@ bool qn_receive_message_execute(struct qn_tx *tx, const void *input, void *ret_o
     struct qn_delivery deliveries[QN_RECEIVE_MAX];
     size_t count = 0;
     enum qn_verdict_kind verdict = tx->verdict == NULL ? QN_VERDICT_PASS : tx->verdict->kind;
-    struct qn_receive receive = {
-        .max = in->max.present ? in->max.value : 1,
-        .visibility_timeout_s = in->visibility_timeout.present
-                                    ? in->visibility_timeout.value
-                                    : qn_queue_settings_of(tx->queue)->visibility_timeout_s,
-        .attempt_id = in->attempt_id,
-    };
+    struct qn_receive receive = receive_of(tx, in);
 
     tx->park = (struct qn_park){0};
     if (verdict == QN_VERDICT_SHORT && tx->verdict->count < receive.max) {
@@ -342,6 +347,11 @@ bool qn_receive_message_execute(struct qn_tx *tx, const void *input, void *ret_o
                        "Too many messages are in flight: the limit of %lld is reached.",
                        (long long)qn_engine_options_of(tx->engine)->limits.in_flight);
     }
+    if (result == QN_RECEIVE_GOES_ON) {
+        tx->park =
+            (struct qn_park){.queue = tx->queue, .deadline_ms = tx->now_ms + wait_s(tx, in) * 1000};
+        return true;
+    }
     if (count == 0) {
         come_away_empty(tx, in);
         return true;
@@ -352,8 +362,9 @@ bool qn_receive_message_execute(struct qn_tx *tx, const void *input, void *ret_o
 void qn_receive_message_look(struct qn_tx *tx, const void *input, struct qn_facts *ret_facts)
 {
     const struct input *in = input;
+    struct qn_receive receive = receive_of(tx, in);
 
-    ret_facts->max = in->max.present ? in->max.value : 1;
+    ret_facts->max = receive.max;
     ret_facts->wait_s = wait_s(tx, in);
-    qn_engine_look_receive(tx, tx->queue, ret_facts->max, ret_facts);
+    qn_engine_look_receive(tx, tx->queue, &receive, ret_facts);
 }

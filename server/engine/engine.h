@@ -167,6 +167,7 @@ struct qn_receive {
 
 enum qn_receive_result {
     QN_RECEIVED,          /* 0 or more messages */
+    QN_RECEIVE_GOES_ON,   /* no message yet, but more to look at: receive again before others do */
     QN_RECEIVE_FAILED,    /* err is set: content unreadable, attempt not retryable */
     QN_RECEIVE_OVER_LIMIT /* standard queue at its in-flight limit */
 };
@@ -176,9 +177,9 @@ enum qn_receive_result qn_engine_receive(struct qn_tx *tx, struct qn_queue *queu
                                          const struct qn_receive *receive,
                                          struct qn_delivery *ret_deliveries, size_t *ret_count,
                                          struct qn_error *err);
-/* The messages that a receive would deliver now, as facts; changes nothing. */
-void qn_engine_look_receive(struct qn_tx *tx, struct qn_queue *queue, int64_t max,
-                            struct qn_facts *facts);
+/* The messages that this receive would deliver now, as facts; changes nothing. */
+void qn_engine_look_receive(struct qn_tx *tx, struct qn_queue *queue,
+                            const struct qn_receive *receive, struct qn_facts *facts);
 /* Counts an empty answer in the queue's figures. */
 void qn_engine_count_empty_receive(struct qn_queue *queue);
 

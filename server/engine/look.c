@@ -30,92 +30,126 @@ void qn_fill_fact(struct qn_tx *tx, const struct qn_queue *queue, const struct m
     }
 }
 
-static void add_fact(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
-                     struct qn_facts *facts)
+static struct qn_fact_message *add_fact(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
+                                        struct qn_facts *facts)
 {
     struct qn_fact_message *fact = &facts->messages[facts->message_count];
 
     qn_fill_fact(tx, queue, message_at(tx->engine, slot), fact);
     fact->entry_index = (int64_t)facts->message_count++;
-    fact->receive_count++;
+    return fact;
 }
 
-/* Takes the next ones off the heap and puts them back: the state is the same afterwards. */
-static void look_standard(struct qn_tx *tx, struct qn_queue *queue, int64_t max,
+/* The message as the receive would hand it out, unless the receive would pass it by. */
+static void add_next(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
+                     struct qn_facts *facts)
+{
+    const struct message *message = message_at(tx->engine, slot);
+
+    if (!qn_message_is_expired(queue, message, tx->now_ms) &&
+        qn_redrive_target(tx->engine, queue, message) == NULL) {
+        add_fact(tx, queue, slot, facts)->receive_count++;
+    }
+}
+
+/* Takes the next ones out and puts them back: afterwards the same ones come in the same order. */
+static void look_standard(struct qn_tx *tx, struct qn_queue *queue, size_t max,
                           struct qn_facts *facts)
 {
-    uint32_t slots[QN_RECEIVE_MAX];
-    int count = 0;
+    struct qn_engine *engine = tx->engine;
+    uint32_t slots[WALK_MAX + QN_RECEIVE_MAX];
+    size_t count = 0;
+    uint32_t slot;
 
-    while (count < max) {
-        uint32_t slot = qn_fair_next(tx->engine, queue, tx->now_ms);
-        if (slot == SLOT_NONE) {
-            break;
-        }
-        struct message *message = message_at(tx->engine, slot);
-        struct ready *ready =
-            message->tenant != NULL ? &message->tenant->ready : &queue->messages->ready;
-        if (!qn_message_is_expired(queue, message, tx->now_ms) &&
-            qn_redrive_target(tx->engine, queue, message) == NULL) {
-            add_fact(tx, queue, slot, facts);
-        }
+    if (queue->messages->by_name.len > 0) {
+        qn_fair_refresh(engine, queue, tx->now_ms);
+    }
+    while (facts->message_count < max && count < sizeof(slots) / sizeof(slots[0]) &&
+           (slot = qn_fair_next(engine, queue, tx->now_ms)) != SLOT_NONE) {
+        add_next(tx, queue, slot, facts);
         slots[count++] = slot;
-        qn_ready_remove(tx->engine, ready, slot);
-        if (message->tenant != NULL) {
-            qn_tenant_settle(tx->engine, queue, message->tenant);
+        qn_ready_remove(engine, qn_ready_of(queue, slot, engine), slot);
+        if (message_at(engine, slot)->tenant != NULL) {
+            qn_tenant_settle(engine, queue, message_at(engine, slot)->tenant);
         }
     }
     while (count > 0) {
-        struct message *message = message_at(tx->engine, slots[--count]);
-        struct ready *ready =
-            message->tenant != NULL ? &message->tenant->ready : &queue->messages->ready;
-        qn_ready_add_returned(tx->engine, ready, slots[count]);
-        if (message->tenant != NULL) {
-            qn_tenant_settle(tx->engine, queue, message->tenant);
+        slot = slots[--count];
+        qn_ready_add_returned(engine, qn_ready_of(queue, slot, engine), slot);
+        if (message_at(engine, slot)->tenant != NULL) {
+            qn_tenant_settle(engine, queue, message_at(engine, slot)->tenant);
         }
     }
 }
 
-static void look_fifo(struct qn_tx *tx, struct qn_queue *queue, int64_t max, struct qn_facts *facts)
+static void look_group(struct qn_tx *tx, struct qn_queue *queue, const struct group *group,
+                       size_t max, int *looks, struct qn_facts *facts)
+{
+    const struct qn_engine *engine = tx->engine;
+
+    for (uint32_t slot = group->first;
+         slot != SLOT_NONE && facts->message_count < max && (*looks)-- > 0 &&
+         message_at(engine, slot)->state == MESSAGE_VISIBLE;
+         slot = message_at(engine, slot)->ready_next) {
+        add_next(tx, queue, slot, facts);
+    }
+}
+
+static void look_fifo(struct qn_tx *tx, struct qn_queue *queue, size_t max, struct qn_facts *facts)
 {
     struct messages *messages = queue->messages;
-    uint32_t taken[QN_RECEIVE_MAX];
-    int groups = 0;
+    uint32_t taken[WALK_MAX + QN_RECEIVE_MAX];
+    int looks = WALK_MAX + QN_RECEIVE_MAX;
+    size_t count = 0;
 
-    while (messages->open.len > 0 && (int64_t)facts->message_count < max &&
-           groups < QN_RECEIVE_MAX) {
-        struct group *group = group_at(messages, qn_heap_top(&messages->open)->item);
-        for (uint32_t slot = group->first; slot != SLOT_NONE && (int64_t)facts->message_count < max;
-             slot = message_at(tx->engine, slot)->ready_next) {
-            const struct message *message = message_at(tx->engine, slot);
-            if (message->state != MESSAGE_VISIBLE) {
-                break;
-            }
-            if (!qn_message_is_expired(queue, message, tx->now_ms) &&
-                qn_redrive_target(tx->engine, queue, message) == NULL) {
-                add_fact(tx, queue, slot, facts);
-            }
-        }
-        taken[groups++] = qn_heap_pop(&messages->open);
+    while (messages->open.len > 0 && facts->message_count < max && looks > 0 &&
+           count < sizeof(taken) / sizeof(taken[0])) {
+        taken[count] = qn_heap_pop(&messages->open);
+        look_group(tx, queue, group_at(messages, taken[count++]), max, &looks, facts);
     }
-    while (groups > 0) {
-        struct group *group = group_at(messages, taken[--groups]);
+    while (count > 0) {
+        struct group *group = group_at(messages, taken[--count]);
         qn_heap_push(&messages->open, group->stamp, 0, group->index);
     }
 }
 
-void qn_engine_look_receive(struct qn_tx *tx, struct qn_queue *queue, int64_t max,
-                            struct qn_facts *facts)
+/* A retry under the attempt id of an earlier receive gives its messages, and counts nothing. */
+static bool look_replay(struct qn_tx *tx, struct qn_queue *queue, struct qn_str attempt_id,
+                        struct qn_facts *facts)
 {
+    const struct attempt *attempt;
+
+    if (qn_str_is_none(attempt_id)) {
+        return false;
+    }
+    switch (qn_attempt_find(tx, queue, attempt_id, &attempt)) {
+    case ATTEMPT_REPLAY:
+        for (size_t i = 0; i < attempt->count; i++) {
+            add_fact(tx, queue, attempt->messages[i].slot, facts);
+        }
+        return true;
+    case ATTEMPT_SPOILT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void qn_engine_look_receive(struct qn_tx *tx, struct qn_queue *queue,
+                            const struct qn_receive *receive, struct qn_facts *facts)
+{
+    int64_t room = tx->engine->options.limits.in_flight - queue->counts.in_flight;
+    int64_t max = receive->max < room ? receive->max : room;
+
     facts->messages = qn_arena_alloc(tx->arena, QN_RECEIVE_MAX * sizeof(*facts->messages));
     facts->message_count = 0;
-    if (facts->messages == NULL) {
+    if (facts->messages == NULL || look_replay(tx, queue, receive->attempt_id, facts) || max <= 0) {
         return;
     }
     if (queue->is_fifo) {
-        look_fifo(tx, queue, max, facts);
+        look_fifo(tx, queue, (size_t)max, facts);
     } else {
-        look_standard(tx, queue, max, facts);
+        look_standard(tx, queue, (size_t)max, facts);
     }
 }
 

@@ -250,8 +250,7 @@ void qn_message_enter(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot, b
     if (queue->is_fifo) {
         qn_group_settle(engine, queue, message->group);
     } else if (message->state == MESSAGE_VISIBLE) {
-        struct ready *ready =
-            message->tenant != NULL ? &message->tenant->ready : &queue->messages->ready;
+        struct ready *ready = qn_ready_of(queue, slot, engine);
         if (is_new) {
             qn_ready_add_new(engine, ready, slot);
         } else {
@@ -283,9 +282,7 @@ void qn_message_leave(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot)
             queue->messages->first_delayed = message->next;
         }
     } else if (!queue->is_fifo) {
-        qn_ready_remove(engine,
-                        message->tenant != NULL ? &message->tenant->ready : &queue->messages->ready,
-                        slot);
+        qn_ready_remove(engine, qn_ready_of(queue, slot, engine), slot);
     }
     if (!queue->is_fifo && message->tenant != NULL) {
         qn_tenant_settle(engine, queue, message->tenant);

@@ -67,6 +67,13 @@ void qn_ready_remove(struct qn_engine *engine, struct ready *ready, uint32_t slo
     message->ready_next = SLOT_NONE;
 }
 
+struct ready *qn_ready_of(struct qn_queue *queue, uint32_t slot, const struct qn_engine *engine)
+{
+    struct tenant *tenant = message_at(engine, slot)->tenant;
+
+    return tenant != NULL ? &tenant->ready : &queue->messages->ready;
+}
+
 uint32_t qn_ready_oldest(const struct qn_engine *engine, const struct ready *ready)
 {
     const struct qn_heap_entry *returned = qn_heap_top(&ready->returned);

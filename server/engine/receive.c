@@ -242,6 +242,10 @@ static enum qn_receive_result finish(struct receiving *r, size_t *ret_count)
         return QN_RECEIVE_FAILED;
     }
     *ret_count = r->count;
+    if (r->count == 0 && r->walked >= WALK_MAX) {
+        r->queue->goes_on = true;
+        return QN_RECEIVE_GOES_ON;
+    }
     r->queue->received += (int64_t)r->count;
     return QN_RECEIVED;
 }
@@ -256,6 +260,7 @@ enum qn_receive_result qn_engine_receive(struct qn_tx *tx, struct qn_queue *queu
     const struct attempt *attempt = NULL;
 
     err->code = QN_ERR_NONE;
+    queue->goes_on = false;
     if (!qn_str_is_none(receive->attempt_id)) {
         enum attempt_answer answer = qn_attempt_find(tx, queue, receive->attempt_id, &attempt);
         if (answer == ATTEMPT_SPOILT) {

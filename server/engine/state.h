@@ -181,6 +181,7 @@ struct qn_queue {
     uint32_t event_position;
     bool is_fifo;
     bool has_news; /* a waiter might be served */
+    bool goes_on;  /* the last receive stopped on its way to what it may hand out */
     struct qn_queue *next_with_news;
     struct qn_queue_settings settings;
     struct messages *messages;
@@ -325,6 +326,8 @@ void qn_ready_done(struct ready *ready);
 void qn_ready_add_new(struct qn_engine *engine, struct ready *ready, uint32_t slot);
 void qn_ready_add_returned(struct qn_engine *engine, struct ready *ready, uint32_t slot);
 void qn_ready_remove(struct qn_engine *engine, struct ready *ready, uint32_t slot);
+/* Where a message of a standard queue waits to be received. */
+struct ready *qn_ready_of(struct qn_queue *queue, uint32_t slot, const struct qn_engine *engine);
 /* The oldest, SLOT_NONE when empty. */
 uint32_t qn_ready_oldest(const struct qn_engine *engine, const struct ready *ready);
 

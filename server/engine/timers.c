@@ -177,32 +177,53 @@ int64_t qn_engine_next_event_ms(const struct qn_engine *engine)
     return next_ms;
 }
 
-enum qn_settle_result qn_engine_settle(struct qn_tx *tx, int *budget)
+/* One step of what is due first; false when nothing is. Sets the step's instant. */
+static bool settle_step(struct qn_tx *tx, int *budget, int64_t *instant_ms)
 {
     struct qn_engine *engine = tx->engine;
+    int64_t event = top_key(&engine->events);
+    int64_t task = top_key(&engine->task_times);
+    int64_t deadline = top_key(&engine->deadlines);
+    int64_t next = earlier(earlier(event, task), deadline);
+
+    if (next > tx->now_ms) {
+        return false;
+    }
+    *instant_ms = next;
+    if (event == next) {
+        struct qn_queue *queue = engine->queues[qn_heap_top(&engine->events)->item];
+        if (!queue_step(tx, queue, budget)) {
+            qn_queue_touch(engine, queue);
+        }
+    } else if (task == next) {
+        qn_task_step(tx, engine->active_tasks[qn_heap_top(&engine->task_times)->item], budget);
+    } else {
+        qn_waiter_deadline(engine);
+    }
+    return true;
+}
+
+/* Polls are requests, and requests come last of what happens at one instant: a poll finds all that
+ * became available then. */
+static bool is_waiters_turn(struct qn_engine *engine, int64_t instant_ms)
+{
+    return earlier(top_key(&engine->events), top_key(&engine->task_times)) > instant_ms &&
+           qn_engine_next_waiter(engine) != NULL;
+}
+
+enum qn_settle_result qn_engine_settle(struct qn_tx *tx, int *budget)
+{
+    int64_t instant_ms = INT64_MIN;
 
     qn_names_trim(tx, budget);
     for (;;) {
-        int64_t event = top_key(&engine->events);
-        int64_t task = top_key(&engine->task_times);
-        int64_t deadline = top_key(&engine->deadlines);
-
-        if (qn_engine_next_waiter(engine) != NULL) {
+        if (is_waiters_turn(tx->engine, instant_ms)) {
             return QN_SETTLE_WAITER;
         }
-        if (*budget <= 0 || qn_entry_is_full(tx)) {
-            break;
-        }
-        if (event <= tx->now_ms && event <= task && event <= deadline) {
-            queue_step(tx, engine->queues[qn_heap_top(&engine->events)->item], budget);
-        } else if (task <= tx->now_ms && task <= deadline) {
-            qn_task_step(tx, engine->active_tasks[qn_heap_top(&engine->task_times)->item], budget);
-        } else if (deadline <= tx->now_ms) {
-            qn_waiter_deadline(engine);
-        } else {
+        if (*budget <= 0 || qn_entry_is_full(tx) || !settle_step(tx, budget, &instant_ms)) {
             break;
         }
     }
-    qn_messages_free_slice(engine, budget);
+    qn_messages_free_slice(tx->engine, budget);
     return *budget > 0 && !qn_entry_is_full(tx) ? QN_SETTLED : QN_SETTLE_MORE;
 }

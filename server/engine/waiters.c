@@ -53,6 +53,9 @@ void qn_engine_park(struct qn_engine *engine, struct qn_waiter *waiter, struct q
     engine->waiters[waiter->index] = waiter;
     engine->parked++;
     qn_heap_push(&engine->deadlines, deadline_ms, engine->park_count++, waiter->index);
+    if (queue->goes_on) {
+        qn_waiters_wake(engine, queue);
+    }
 }
 
 static void leave_queue(struct qn_waiter *waiter)
@@ -196,7 +199,8 @@ struct qn_waiter *qn_engine_next_waiter(struct qn_engine *engine)
 
 void qn_engine_waiter_stays(struct qn_engine *engine, struct qn_waiter *waiter)
 {
-    if (engine->first_with_news != NULL && engine->first_with_news == waiter->queue) {
+    if (engine->first_with_news != NULL && engine->first_with_news == waiter->queue &&
+        !waiter->queue->goes_on) {
         drop_first_news(engine);
     }
 }
