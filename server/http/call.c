@@ -70,8 +70,10 @@ void qn_call_end(struct qn_call *call)
     qn_call_leave(call);
     qn_body_release(call);
     if (call->client != NULL) {
-        qn_client_unwatch(call->client);
         call->client->call = NULL;
+        if (call->client->is_gone) {
+            qn_client_expect_end(call->client);
+        }
     }
     loop->calls_under_way--;
     if (loop->spare_count == SPARE_MAX || loop->is_stopping) {

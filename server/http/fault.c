@@ -36,10 +36,7 @@ static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_s
 {
     qn_call_unpark(call);
     call->stage = go_on_at;
-    call->state = QN_CALL_WAITING;
-    qn_call_join_by_due(list, call);
-    qn_call_suspend(call);
-    qn_client_watch(call->client);
+    qn_call_wait(call, list);
 }
 
 bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
@@ -131,7 +128,6 @@ size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule)
     for (struct qn_call *call = loop->held.first; call != NULL; call = next) {
         next = call->next;
         if (qn_str_equal(call->rule, rule)) {
-            qn_client_unwatch(call->client);
             call->due_ms = 0;
             qn_call_join_by_due(&loop->delayed, call); /* goes on in this pass */
             released++;

@@ -129,12 +129,13 @@ static void connection_changed(void *state, struct MHD_Connection *connection,
         client->port = local_port(client->fd);
         client->number = ++loop->client_count;
         loop->clients_open++;
+        qn_client_watch(client);
         *socket_context = client;
         return;
     }
     client = *socket_context;
     if (client != NULL) {
-        qn_client_unwatch(client);
+        qn_client_forget(client);
         loop->clients_open--;
         qn_memory_free(client);
         *socket_context = NULL;

@@ -35,7 +35,9 @@ struct qn_client {
     int fd;
     int port;
     int64_t number;
-    bool is_watched;
+    bool is_gone; /* it has closed, or at least sends nothing more */
+    bool is_ending;
+    struct qn_client *next_ending;
     struct qn_call *call; /* the one under way, or NULL */
     struct qn_stream *stream;
 };
@@ -169,6 +171,7 @@ struct qn_loop {
     struct qn_call_list starving; /* bodies that wait for room */
     struct qn_call_list resuming; /* answered, to be resumed at the end of the pass */
     struct qn_advance advance;
+    struct qn_client *ending; /* gone, and libmicrohttpd may not know */
     struct qn_stream *streams;
     bool streams_resumed;  /* libmicrohttpd has to run for them */
     uint64_t streams_seen; /* the event up to which they were woken */
@@ -273,12 +276,17 @@ const struct qn_facts *qn_facts_after(struct qn_call *call);
 
 /* ---- park.c ---- */
 
-/* Notices when the suspended call's client goes away. */
+/* Notices when the client goes away. */
 void qn_client_watch(struct qn_client *client);
-void qn_client_unwatch(struct qn_client *client);
+/* Makes sure that libmicrohttpd notices as well, once it has read what came before. */
+void qn_client_expect_end(struct qn_client *client);
+void qn_clients_end(struct qn_loop *loop);
+void qn_client_forget(struct qn_client *client);
 bool qn_client_is_gone(const struct qn_client *client);
 /* The client closed: whatever waits for it ends. */
 void qn_client_gone(struct qn_client *client);
+/* Suspends the call in a list by end, unless its client is gone. */
+void qn_call_wait(struct qn_call *call, struct qn_call_list *list);
 void qn_call_park(struct qn_call *call, const struct qn_park *park);
 void qn_call_unpark(struct qn_call *call);
 

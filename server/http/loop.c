@@ -65,9 +65,8 @@ static void finish(struct qn_call *call)
     if (loop->parts.journal != NULL) {
         call->lsn = qn_journal_last_lsn(loop->parts.journal);
         if (qn_journal_synced_lsn(loop->parts.journal) < call->lsn) {
-            call->state = QN_CALL_WAITING;
-            qn_call_join(&loop->syncing, call);
-            qn_call_suspend(call);
+            call->due_ms = 0; /* in the order of their LSN */
+            qn_call_wait(call, &loop->syncing);
             return;
         }
     }

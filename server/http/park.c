@@ -3,6 +3,7 @@
  * for bytes would mistake a pipelined request for a live client, and hide a close behind it. */
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "server/http/internal.h"
 
@@ -11,20 +12,10 @@ enum { REAL_TIME_SLACK_MS = 50 };
 
 void qn_client_watch(struct qn_client *client)
 {
-    struct epoll_event event = {.events = EPOLLRDHUP, .data.ptr = &client->watch};
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = &client->watch};
 
-    if (!client->is_watched) {
-        client->is_watched =
-            epoll_ctl(client->loop->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) == 0;
-    }
-}
-
-void qn_client_unwatch(struct qn_client *client)
-{
-    if (client->is_watched) {
-        (void)epoll_ctl(client->loop->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
-        client->is_watched = false;
-    }
+    /* Closing the socket takes it out again. */
+    (void)epoll_ctl(client->loop->epoll_fd, EPOLL_CTL_ADD, client->fd, &event);
 }
 
 bool qn_client_is_gone(const struct qn_client *client)
@@ -36,17 +27,70 @@ bool qn_client_is_gone(const struct qn_client *client)
 
 void qn_client_gone(struct qn_client *client)
 {
+    struct qn_loop *loop = client->loop;
     struct qn_call *call = client->call;
 
-    qn_client_unwatch(client); /* the event would come again in each pass */
+    client->is_gone = true;
     if (client->stream != NULL) {
         qn_control_end_stream(client->stream);
     }
-    if (call == NULL || call->state != QN_CALL_WAITING) {
-        return;
+    if (call == NULL || !call->is_suspended) {
+        qn_client_expect_end(client);
+    } else if (call->list != &loop->syncing && call->list != &loop->advance.calls &&
+               call->list != &loop->resuming) {
+        qn_call_unpark(call);
+        qn_call_drop(call);
     }
-    qn_call_unpark(call);
-    qn_call_drop(call);
+}
+
+void qn_call_wait(struct qn_call *call, struct qn_call_list *list)
+{
+    call->state = QN_CALL_WAITING;
+    if (call->list != list) {
+        qn_call_join_by_due(list, call);
+    }
+    qn_call_suspend(call);
+    if (call->client->is_gone) {
+        qn_client_gone(call->client); /* the event has been */
+    }
+}
+
+void qn_client_expect_end(struct qn_client *client)
+{
+    if (!client->is_ending) {
+        client->is_ending = true;
+        client->next_ending = client->loop->ending;
+        client->loop->ending = client;
+    }
+}
+
+void qn_client_forget(struct qn_client *client)
+{
+    struct qn_client **at = &client->loop->ending;
+
+    while (client->is_ending && *at != NULL) {
+        if (*at == client) {
+            *at = client->next_ending;
+            client->is_ending = false;
+        } else {
+            at = &(*at)->next_ending;
+        }
+    }
+}
+
+/* libmicrohttpd overlooks an end of stream that came together with the bytes before it, and keeps
+ * the connection until its time-out. A second event makes it look again. What was sent before the
+ * end is still read. */
+void qn_clients_end(struct qn_loop *loop)
+{
+    while (loop->ending != NULL) {
+        struct qn_client *client = loop->ending;
+        loop->ending = client->next_ending;
+        client->is_ending = false;
+        if (client->call == NULL || client->call->state == QN_CALL_READING) {
+            (void)shutdown(client->fd, SHUT_RD);
+        }
+    }
 }
 
 void qn_call_park(struct qn_call *call, const struct qn_park *park)
@@ -62,13 +106,10 @@ void qn_call_park(struct qn_call *call, const struct qn_park *park)
                                               loop->now_ms + REAL_TIME_SLACK_MS;
     }
     qn_engine_park(loop->parts.engine, &call->waiter, park->queue, call->deadline_ms);
-    call->state = QN_CALL_WAITING;
     if (call->list != &loop->parked) {
         call->due_ms = call->wait_end_ms;
-        qn_call_join_by_due(&loop->parked, call);
     }
-    qn_call_suspend(call);
-    qn_client_watch(call->client);
+    qn_call_wait(call, &loop->parked);
 }
 
 void qn_call_unpark(struct qn_call *call)

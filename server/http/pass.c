@@ -257,7 +257,6 @@ static void do_real_time(struct qn_loop *loop)
 
     while ((call = loop->delayed.first) != NULL && call->due_ms <= monotonic_ms) {
         qn_call_leave(call);
-        qn_client_unwatch(call->client);
         qn_loop_go_on(call);
         qn_loop_serve_waiters(loop);
     }
@@ -310,6 +309,7 @@ static void run_pass(struct qn_loop *loop)
     }
     do_what_is_due(loop);
     run_http(loop);
+    qn_clients_end(loop);
     if (loop->parts.journal != NULL) {
         qn_engine_evict(loop->parts.engine, qn_journal_written_lsn(loop->parts.journal));
     }

@@ -106,7 +106,6 @@ void qn_call_respond_with(struct qn_call *call, struct MHD_Response *response_ta
         queue(call, response_take);
     }
     if (call->is_suspended) {
-        qn_client_unwatch(call->client);
         qn_call_join(&call->loop->resuming, call);
     }
 }
@@ -122,7 +121,6 @@ void qn_call_drop(struct qn_call *call)
 {
     call->state = QN_CALL_DROPPED;
     if (call->is_suspended) {
-        qn_client_unwatch(call->client);
         qn_call_join(&call->loop->resuming, call);
     }
 }

@@ -42,9 +42,7 @@ static void advance(struct qn_call *call, int64_t by_ms, bool keeps_polls)
         qn_keep_clock(loop, from_ms, from_ms + by_ms);
     }
     call->due_ms = from_ms + by_ms;
-    call->state = QN_CALL_WAITING;
-    qn_call_join(&loop->advance.calls, call);
-    qn_call_suspend(call);
+    qn_call_wait(call, &loop->advance.calls);
 }
 
 static void set_rate(struct qn_call *call, const json_t *rate)

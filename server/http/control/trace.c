@@ -69,13 +69,12 @@ static ssize_t read_stream(void *state, uint64_t position, char *out, size_t max
         render(stream->loop, &stream->since, STREAM_BYTES, &stream->lines);
         left = stream->lines.len;
     }
-    if (left == 0 && (stream->is_over || stream->loop->is_stopping)) {
+    if (left == 0 && (stream->is_over || stream->client->is_gone || stream->loop->is_stopping)) {
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (left == 0) {
         MHD_suspend_connection(stream->connection);
         stream->is_suspended = true;
-        qn_client_watch(stream->client);
         return 0;
     }
     left = left < max ? left : max;
@@ -129,7 +128,6 @@ static void resume(struct qn_stream *stream)
 {
     if (stream->is_suspended) {
         stream->is_suspended = false;
-        qn_client_unwatch(stream->client);
         MHD_resume_connection(stream->connection);
         stream->loop->streams_resumed = true;
     }
@@ -174,10 +172,7 @@ void qn_control_stop_readers(struct qn_loop *loop)
 static void wait_for_events(struct qn_call *call, int64_t wait_ms)
 {
     call->due_ms = qn_clock_monotonic_ms() + wait_ms;
-    call->state = QN_CALL_WAITING;
-    qn_call_join_by_due(&call->loop->reading, call);
-    qn_call_suspend(call);
-    qn_client_watch(call->client);
+    qn_call_wait(call, &call->loop->reading);
 }
 
 void qn_control_trace(struct qn_call *call, struct qn_str rest)
