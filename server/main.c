@@ -12,6 +12,12 @@ struct command {
 
 static const struct command commands[] = {
     {"serve", qn_serve_main, "serve Amazon SQS (quern serve --help)"},
+    {"queues", qn_queues_main, "list the queues of a running server"},
+    {"send", qn_send_main, "send a message"},
+    {"receive", qn_receive_main, "receive messages"},
+    {"peek", qn_peek_main, "look at messages without receiving them"},
+    {"purge", qn_purge_main, "empty a queue"},
+    {"health", qn_health_main, "ask a running server whether it is well"},
     {"version", qn_version_main, "print the version"},
 };
 

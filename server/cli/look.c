@@ -1,0 +1,203 @@
+/* `quern queues`, `quern peek`, `quern health`: looking without touching. */
+#include <stdio.h>
+
+#include "server/cli/remote.h"
+
+static int64_t integer(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static const char *text(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+/* ---- queues ---- */
+
+static const struct qn_option queues_options[] = {QN_REMOTE_OPTIONS};
+
+static void print_queues(const json_t *queues)
+{
+    static const char *const head[] = {"NAME",      "ACCOUNT", "REGION",  "VISIBLE",
+                                       "IN FLIGHT", "DELAYED", "OLDEST s"};
+    struct qn_table table;
+    size_t i;
+    const json_t *queue;
+
+    qn_table_init(&table, sizeof(head) / sizeof(head[0]));
+    for (i = 0; i < table.columns; i++) {
+        qn_table_add(&table, head[i]);
+    }
+    json_array_foreach(queues, i, queue)
+    {
+        qn_table_add(&table, text(queue, "name"));
+        qn_table_add(&table, text(queue, "account"));
+        qn_table_add(&table, text(queue, "region"));
+        qn_table_add_integer(&table, integer(queue, "visible"));
+        qn_table_add_integer(&table, integer(queue, "in_flight"));
+        qn_table_add_integer(&table, integer(queue, "delayed"));
+        qn_table_add_integer(&table, integer(queue, "oldest_age_s"));
+    }
+    qn_table_print(&table);
+    qn_table_done(&table);
+}
+
+int qn_queues_main(int argc, char **argv)
+{
+    struct qn_remote remote;
+    struct quern_error err;
+    json_t *answer;
+    int code = QN_EXIT_OK;
+
+    if (!qn_remote_open(&remote, "queues", queues_options, QN_REMOTE_COUNT, 0, 0, argc, argv,
+                        &code)) {
+        return code;
+    }
+    if (!quern_http_get(remote.client, "/_quern/queues", &answer, &err)) {
+        code = qn_remote_fail(&remote, &err);
+    } else if (qn_remote_wants_json(&remote)) {
+        qn_remote_print_json(answer);
+    } else {
+        print_queues(json_object_get(answer, "queues"));
+        json_decref(answer);
+    }
+    qn_remote_close(&remote);
+    return code;
+}
+
+/* ---- peek ---- */
+
+static const struct qn_option peek_options[] = {
+    QN_REMOTE_OPTIONS,
+    {"account", "ID", NULL, NULL, "account of the queue, where several have the name", 0},
+    {"limit", "N", "10", NULL, "messages to show", 0},
+    {"after", "POSITION", "0", NULL, "only messages behind this position", 0},
+};
+enum { PEEK_ACCOUNT = QN_REMOTE_COUNT, PEEK_LIMIT, PEEK_AFTER, PEEK_COUNT };
+
+static void print_messages(const json_t *messages)
+{
+    static const char *const head[] = {"POSITION", "MESSAGE ID", "STATE", "RECEIVES", "BODY"};
+    struct qn_table table;
+    size_t i;
+    const json_t *message;
+
+    qn_table_init(&table, sizeof(head) / sizeof(head[0]));
+    for (i = 0; i < table.columns; i++) {
+        qn_table_add(&table, head[i]);
+    }
+    json_array_foreach(messages, i, message)
+    {
+        qn_table_add_integer(&table, integer(message, "position"));
+        qn_table_add(&table, text(message, "message_id"));
+        qn_table_add(&table, text(message, "state"));
+        qn_table_add_integer(&table, integer(message, "receive_count"));
+        qn_table_add(&table, text(message, "body"));
+    }
+    qn_table_print(&table);
+    qn_table_done(&table);
+}
+
+/* Only what needs no escaping is put into a path. */
+static bool is_plain(const char *word)
+{
+    for (; word != NULL && *word != '\0'; word++) {
+        bool is_alphanumeric = (*word >= 'a' && *word <= 'z') || (*word >= 'A' && *word <= 'Z') ||
+                               (*word >= '0' && *word <= '9');
+        if (!is_alphanumeric && strchr("-_.", *word) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool peek_path(const struct qn_remote *remote, struct qn_buf *path, struct qn_error *err)
+{
+    const struct qn_options *options = &remote->options;
+    const char *name = options->words[0];
+    const char *account = qn_options_text(options, PEEK_ACCOUNT);
+    const char *region = qn_options_text(options, QN_REMOTE_REGION);
+    int64_t limit;
+    int64_t after;
+
+    if (!qn_options_integer(options, PEEK_LIMIT, 1, 1000, &limit, err) ||
+        !qn_options_integer(options, PEEK_AFTER, 0, INT64_MAX, &after, err)) {
+        return false;
+    }
+    if (!is_plain(name) || !is_plain(account) || !is_plain(region)) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s cannot be the name of a queue",
+                       name);
+    }
+    qn_buf_append_format(path, "/_quern/queues/%s/messages?limit=%lld&after=%lld", name,
+                         (long long)limit, (long long)after);
+    if (account != NULL) {
+        qn_buf_append_format(path, "&account=%s", account);
+    }
+    if (region != NULL) {
+        qn_buf_append_format(path, "&region=%s", region);
+    }
+    qn_buf_append_char(path, '\0');
+    return true;
+}
+
+static int peek(const struct qn_remote *remote, const char *path)
+{
+    struct quern_error err;
+    json_t *answer;
+
+    if (!quern_http_get(remote->client, path, &answer, &err)) {
+        return qn_remote_fail(remote, &err);
+    }
+    if (qn_remote_wants_json(remote)) {
+        qn_remote_print_json(answer);
+        return QN_EXIT_OK;
+    }
+    print_messages(json_object_get(answer, "messages"));
+    json_decref(answer);
+    return QN_EXIT_OK;
+}
+
+int qn_peek_main(int argc, char **argv)
+{
+    struct qn_remote remote;
+    struct qn_buf path;
+    struct qn_error err;
+    int code;
+
+    if (!qn_remote_open(&remote, "peek QUEUE [OPTIONS]", peek_options, PEEK_COUNT, 1, 1, argc, argv,
+                        &code)) {
+        return code;
+    }
+    qn_buf_init(&path, 4096);
+    code =
+        peek_path(&remote, &path, &err) ? peek(&remote, path.ptr) : qn_remote_misuse(&remote, &err);
+    qn_buf_done(&path);
+    qn_remote_close(&remote);
+    return code;
+}
+
+/* ---- health ---- */
+
+int qn_health_main(int argc, char **argv)
+{
+    struct qn_remote remote;
+    struct quern_error err;
+    json_t *answer;
+    int code = QN_EXIT_OK;
+
+    if (!qn_remote_open(&remote, "health", queues_options, QN_REMOTE_COUNT, 0, 0, argc, argv,
+                        &code)) {
+        return code;
+    }
+    if (!quern_http_get(remote.client, "/_quern/health", &answer, &err)) {
+        code = qn_remote_fail(&remote, &err);
+    } else if (qn_remote_wants_json(&remote)) {
+        qn_remote_print_json(answer);
+    } else {
+        (void)puts(text(answer, "status"));
+        json_decref(answer);
+    }
+    qn_remote_close(&remote);
+    return code;
+}

@@ -1,0 +1,248 @@
+/* `quern send`, `quern receive`, `quern purge`: ordinary SQS calls by hand. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "server/cli/remote.h"
+
+enum { BODY_MAX = 16 * 1024 * 1024 };
+
+/* A URL stands for itself; anything else is a queue's name. */
+static bool find_url(struct qn_remote *remote, char **ret_url, struct quern_error *err)
+{
+    struct qn_str word = qn_str_from_cstr(remote->options.words[0]);
+
+    if (qn_str_find(word, QN_STR("://")) < word.len) {
+        *ret_url = qn_memory_copy_text(word.ptr, word.len);
+        return true;
+    }
+    return quern_get_queue_url(remote->client, word.ptr, ret_url, err);
+}
+
+/* ---- send ---- */
+
+static const struct qn_option send_options[] = {
+    QN_REMOTE_OPTIONS,
+    {"group", "ID", NULL, NULL, "MessageGroupId", 0},
+    {"deduplication", "ID", NULL, NULL, "MessageDeduplicationId", 0},
+    {"delay", "N", "-1", NULL, "DelaySeconds; -1: the queue's", 0},
+};
+enum { SEND_GROUP = QN_REMOTE_COUNT, SEND_DEDUPLICATION, SEND_DELAY, SEND_COUNT };
+
+static bool read_stdin(struct qn_buf *body, struct qn_error *err)
+{
+    char block[16 * 1024];
+    ssize_t got;
+
+    while ((got = read(STDIN_FILENO, block, sizeof(block))) > 0) {
+        qn_buf_append(body, block, (size_t)got);
+    }
+    if (got < 0 || body->overflow) {
+        return qn_fail(err, QN_ERR_INTERNAL, "cannot read the body from stdin: %s",
+                       got < 0 ? strerror(errno) : "it is too large");
+    }
+    return true;
+}
+
+/* The second word, or stdin. */
+static bool read_body(const struct qn_remote *remote, struct qn_buf *body, struct qn_error *err)
+{
+    const struct qn_options *options = &remote->options;
+
+    if (options->word_count == 2 && strcmp(options->words[1], "-") != 0) {
+        qn_buf_append_str(body, qn_str_from_cstr(options->words[1]));
+        return true;
+    }
+    return read_stdin(body, err);
+}
+
+static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay_s)
+{
+    const struct quern_message message = {
+        .body = body.ptr,
+        .body_len = body.len,
+        .group_id = qn_options_text(&remote->options, SEND_GROUP),
+        .deduplication_id = qn_options_text(&remote->options, SEND_DEDUPLICATION),
+        .delay_s = delay_s,
+    };
+    struct quern_error err;
+    char *url = NULL;
+    char *id;
+    int code = QN_EXIT_OK;
+
+    if (!find_url(remote, &url, &err) ||
+        !quern_send_message(remote->client, url, &message, &id, &err)) {
+        code = qn_remote_fail(remote, &err);
+    } else {
+        if (qn_remote_wants_json(remote)) {
+            qn_remote_print_json(json_pack("{s:s}", "MessageId", id));
+        } else {
+            (void)puts(id);
+        }
+        quern_text_free(id);
+    }
+    quern_text_free(url);
+    return code;
+}
+
+int qn_send_main(int argc, char **argv)
+{
+    struct qn_remote remote;
+    struct qn_error err;
+    struct qn_buf body;
+    int64_t delay_s;
+    int code;
+
+    if (!qn_remote_open(&remote, "send QUEUE [BODY | -] [OPTIONS]", send_options, SEND_COUNT, 1, 2,
+                        argc, argv, &code)) {
+        return code;
+    }
+    qn_buf_init(&body, BODY_MAX);
+    if (qn_options_integer(&remote.options, SEND_DELAY, -1, 900, &delay_s, &err) &&
+        read_body(&remote, &body, &err)) {
+        code = send_body(&remote, qn_buf_str(&body), delay_s);
+    } else {
+        code = qn_remote_misuse(&remote, &err);
+    }
+    qn_buf_done(&body);
+    qn_remote_close(&remote);
+    return code;
+}
+
+/* ---- receive ---- */
+
+static const struct qn_option receive_options[] = {
+    QN_REMOTE_OPTIONS,
+    {"max", "N", "1", NULL, "messages to receive, up to 10", 0},
+    {"wait", "N", "0", "s", "wait so long for the first one, up to 20", 0},
+    {"visibility", "N", "-1", NULL, "VisibilityTimeout; -1: the queue's", 0},
+    {"delete", NULL, NULL, NULL, "delete what was received", 0},
+};
+enum {
+    RECEIVE_MAX = QN_REMOTE_COUNT,
+    RECEIVE_WAIT,
+    RECEIVE_VISIBILITY,
+    RECEIVE_DELETE,
+    RECEIVE_COUNT
+};
+
+static const char *member(const json_t *message, const char *name)
+{
+    return json_string_value(json_object_get(message, name));
+}
+
+static void print_received(const json_t *messages)
+{
+    static const char *const head[] = {"MESSAGE ID", "RECEIVES", "BODY"};
+    struct qn_table table;
+    size_t i;
+    const json_t *message;
+
+    qn_table_init(&table, sizeof(head) / sizeof(head[0]));
+    for (i = 0; i < table.columns; i++) {
+        qn_table_add(&table, head[i]);
+    }
+    json_array_foreach(messages, i, message)
+    {
+        const json_t *attributes = json_object_get(message, "Attributes");
+        qn_table_add(&table, member(message, "MessageId"));
+        qn_table_add(&table, member(attributes, "ApproximateReceiveCount"));
+        qn_table_add(&table, member(message, "Body"));
+    }
+    qn_table_print(&table);
+    qn_table_done(&table);
+}
+
+static bool delete_all(struct qn_remote *remote, const char *url, const json_t *messages,
+                       struct quern_error *err)
+{
+    size_t i;
+    const json_t *message;
+
+    json_array_foreach(messages, i, message)
+    {
+        if (!quern_delete_message(remote->client, url, member(message, "ReceiptHandle"), err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int receive(struct qn_remote *remote, const struct quern_receive_options *how)
+{
+    struct quern_error err;
+    json_t *messages = NULL;
+    char *url = NULL;
+    int code = QN_EXIT_OK;
+
+    if (!find_url(remote, &url, &err) ||
+        !quern_receive_message(remote->client, url, how, &messages, &err)) {
+        code = qn_remote_fail(remote, &err);
+        goto out;
+    }
+    if (qn_remote_wants_json(remote)) {
+        qn_remote_print_json(json_incref(messages));
+    } else if (json_array_size(messages) > 0) {
+        print_received(messages);
+    }
+    /* Only what has been shown is deleted. */
+    if (fflush(stdout) == 0 && qn_options_is_on(&remote->options, RECEIVE_DELETE) &&
+        !delete_all(remote, url, messages, &err)) {
+        code = qn_remote_fail(remote, &err);
+    }
+
+out:
+    json_decref(messages);
+    quern_text_free(url);
+    return code;
+}
+
+int qn_receive_main(int argc, char **argv)
+{
+    struct quern_receive_options how;
+    struct qn_remote remote;
+    struct qn_error err;
+    int code;
+
+    if (!qn_remote_open(&remote, "receive QUEUE [OPTIONS]", receive_options, RECEIVE_COUNT, 1, 1,
+                        argc, argv, &code)) {
+        return code;
+    }
+    if (qn_options_integer(&remote.options, RECEIVE_MAX, 1, 10, &how.max_messages, &err) &&
+        qn_options_integer(&remote.options, RECEIVE_WAIT, 0, 20, &how.wait_s, &err) &&
+        qn_options_integer(&remote.options, RECEIVE_VISIBILITY, -1, 43200, &how.visibility_s,
+                           &err)) {
+        code = receive(&remote, &how);
+    } else {
+        code = qn_remote_misuse(&remote, &err);
+    }
+    qn_remote_close(&remote);
+    return code;
+}
+
+/* ---- purge ---- */
+
+static const struct qn_option purge_options[] = {QN_REMOTE_OPTIONS};
+
+int qn_purge_main(int argc, char **argv)
+{
+    struct qn_remote remote;
+    struct quern_error err;
+    char *url = NULL;
+    int code = QN_EXIT_OK;
+
+    if (!qn_remote_open(&remote, "purge QUEUE", purge_options, QN_REMOTE_COUNT, 1, 1, argc, argv,
+                        &code)) {
+        return code;
+    }
+    if (!find_url(&remote, &url, &err) || !quern_purge_queue(remote.client, url, &err)) {
+        code = qn_remote_fail(&remote, &err);
+    } else if (qn_remote_wants_json(&remote)) {
+        qn_remote_print_json(json_pack("{s:s}", "purged", url));
+    } else {
+        (void)printf("purged %s\n", url);
+    }
+    quern_text_free(url);
+    qn_remote_close(&remote);
+    return code;
+}

@@ -1,0 +1,102 @@
+/* Finding the server, and saying what went wrong there. */
+#include "server/cli/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char default_endpoint[] = "http://127.0.0.1:9324";
+
+/* Never Amazon itself, unless somebody says so. */
+static const char *endpoint_of(const struct qn_options *options)
+{
+    static const char *const variables[] = {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"};
+    const char *endpoint = qn_options_text(options, QN_REMOTE_ENDPOINT);
+
+    for (size_t i = 0; endpoint == NULL && i < sizeof(variables) / sizeof(variables[0]); i++) {
+        endpoint = getenv(variables[i]);
+        endpoint = endpoint != NULL && endpoint[0] == '\0' ? NULL : endpoint;
+    }
+    return endpoint == NULL ? default_endpoint : endpoint;
+}
+
+int qn_remote_misuse(const struct qn_remote *remote, const struct qn_error *err)
+{
+    (void)fprintf(stderr, "error %s: %s\n", remote->word, err->message);
+    return QN_EXIT_USAGE;
+}
+
+int qn_remote_fail(const struct qn_remote *remote, const struct quern_error *err)
+{
+    /* The control API has no codes. */
+    if (strcmp(err->code, "UnreadableAnswer") == 0 && err->http_status >= 400) {
+        (void)fprintf(stderr, "error %s: %s\n", remote->word, err->message);
+    } else {
+        (void)fprintf(stderr, "error %s: %s: %s\n", remote->word, err->code, err->message);
+    }
+    return QN_EXIT_FAILED;
+}
+
+static void print_help(const char *usage, const struct qn_option *table, size_t count)
+{
+    (void)printf("usage: quern %s\n\n", usage);
+    qn_options_print(table, count, false, "", stdout);
+}
+
+static bool check_words(const struct qn_remote *remote, size_t min, size_t max,
+                        struct qn_error *err)
+{
+    if (remote->options.word_count < min || remote->options.word_count > max) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "usage: quern %s", remote->usage);
+    }
+    return true;
+}
+
+bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn_option *table,
+                    size_t count, size_t words_min, size_t words_max, int argc, char **argv,
+                    int *ret_code)
+{
+    struct quern_options options = {0};
+    struct quern_error failure;
+    struct qn_error err;
+
+    *remote = (struct qn_remote){.word = argv[0], .usage = usage};
+    if (!qn_options_parse(&remote->options, table, count, argc, argv, NULL, &err)) {
+        *ret_code = qn_remote_misuse(remote, &err);
+        return false;
+    }
+    if (remote->options.wants_help) {
+        print_help(usage, table, count);
+        *ret_code = QN_EXIT_OK;
+    } else if (!check_words(remote, words_min, words_max, &err)) {
+        *ret_code = qn_remote_misuse(remote, &err);
+    } else {
+        options.endpoint = endpoint_of(&remote->options);
+        options.region = qn_options_text(&remote->options, QN_REMOTE_REGION);
+        if (quern_client_new(&options, &remote->client, &failure)) {
+            return true;
+        }
+        (void)qn_remote_fail(remote, &failure);
+        *ret_code = QN_EXIT_USAGE;
+    }
+    qn_remote_close(remote);
+    return false;
+}
+
+void qn_remote_close(struct qn_remote *remote)
+{
+    quern_client_free(remote->client);
+    remote->client = NULL;
+    qn_options_done(&remote->options);
+}
+
+bool qn_remote_wants_json(const struct qn_remote *remote)
+{
+    return qn_options_is_on(&remote->options, QN_REMOTE_JSON);
+}
+
+void qn_remote_print_json(json_t *document_take)
+{
+    (void)json_dumpf(document_take, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+    (void)putchar('\n');
+    json_decref(document_take);
+}

@@ -1,0 +1,54 @@
+/* What the subcommands that speak to a running server share. */
+#ifndef QN_CLI_REMOTE_H
+#define QN_CLI_REMOTE_H
+
+#include "client/quern.h"
+#include "server/base/buf.h"
+#include "server/cli/cli.h"
+#include "server/cli/options.h"
+
+/* The first rows of each table, in this order. */
+#define QN_REMOTE_OPTIONS                                                                          \
+    {"endpoint", "URL", "AWS_ENDPOINT_URL or http://127.0.0.1:9324", NULL, "the server", 0},       \
+        {"region", "REGION", NULL, NULL, "region of the queue", 0},                                \
+    {                                                                                              \
+        "json", NULL, NULL, NULL, "print JSON", 0                                                  \
+    }
+enum { QN_REMOTE_ENDPOINT, QN_REMOTE_REGION, QN_REMOTE_JSON, QN_REMOTE_COUNT };
+
+struct qn_remote {
+    const char *word;  /* "send" */
+    const char *usage; /* "send QUEUE [BODY]" */
+    struct qn_options options;
+    struct quern_client *client;
+};
+
+/* Reads the options and connects nothing yet. False: *ret_code is the exit code, and it has been
+ * said why. Words beyond `words_max` are a mistake, fewer than words_min too. */
+QN_MUST_CHECK bool qn_remote_open(struct qn_remote *remote, const char *usage,
+                                  const struct qn_option *table, size_t count, size_t words_min,
+                                  size_t words_max, int argc, char **argv, int *ret_code);
+void qn_remote_close(struct qn_remote *remote);
+/* Says on stderr what went wrong; the exit code. */
+int qn_remote_fail(const struct qn_remote *remote, const struct quern_error *err);
+int qn_remote_misuse(const struct qn_remote *remote, const struct qn_error *err);
+bool qn_remote_wants_json(const struct qn_remote *remote);
+/* Prints the document as one line of JSON and gives it back. */
+void qn_remote_print_json(json_t *document_take);
+
+/* ---- tables ---- */
+
+struct qn_table {
+    size_t columns;
+    char **cells; /* row after row; the first row is the head */
+    size_t count;
+};
+
+void qn_table_init(struct qn_table *table, size_t columns);
+void qn_table_done(struct qn_table *table);
+/* Text from elsewhere: control characters become blanks. NULL is an empty cell. */
+void qn_table_add(struct qn_table *table, const char *text);
+void qn_table_add_integer(struct qn_table *table, int64_t value);
+void qn_table_print(const struct qn_table *table);
+
+#endif

@@ -1,0 +1,80 @@
+/* Columns of text for people. */
+#include "server/cli/remote.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { GAP = 2 };
+
+void qn_table_init(struct qn_table *table, size_t columns)
+{
+    *table = (struct qn_table){.columns = columns};
+}
+
+void qn_table_done(struct qn_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        qn_memory_free(table->cells[i]);
+    }
+    qn_memory_free(table->cells);
+    *table = (struct qn_table){0};
+}
+
+void qn_table_add(struct qn_table *table, const char *text)
+{
+    char *cell = qn_memory_copy_text(text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
+
+    for (char *at = cell; *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7F) {
+            *at = ' ';
+        }
+    }
+    table->cells = qn_memory_resize(table->cells, table->count + 1, sizeof(*table->cells));
+    table->cells[table->count++] = cell;
+}
+
+void qn_table_add_integer(struct qn_table *table, int64_t value)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    qn_table_add(table, text);
+}
+
+/* Characters, which on most terminals are columns. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return width;
+}
+
+static size_t column_width(const struct qn_table *table, size_t column)
+{
+    size_t width = 0;
+
+    for (size_t i = column; i < table->count; i += table->columns) {
+        size_t cell = width_of(table->cells[i]);
+        width = cell > width ? cell : width;
+    }
+    return width;
+}
+
+void qn_table_print(const struct qn_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        size_t column = i % table->columns;
+        bool is_last = column == table->columns - 1;
+        (void)fputs(table->cells[i], stdout);
+        for (size_t j = width_of(table->cells[i]);
+             !is_last && j < column_width(table, column) + GAP; j++) {
+            (void)putchar(' ');
+        }
+        if (is_last) {
+            (void)putchar('\n');
+        }
+    }
+}
