@@ -255,6 +255,8 @@ void qn_tx_init(struct qn_loop *loop, struct qn_tx *tx, struct qn_arena *arena,
                 struct qn_random *random);
 /* Appends what the transaction left to journal and trace. */
 void qn_loop_keep(struct qn_loop *loop);
+/* The instant alone: a restart must not go back behind it. */
+void qn_keep_instant(struct qn_loop *loop);
 void qn_keep_api_in(struct qn_call *call);
 void qn_keep_api_out(struct qn_call *call);
 void qn_keep_boot(struct qn_loop *loop);

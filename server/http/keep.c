@@ -57,6 +57,15 @@ void qn_loop_keep(struct qn_loop *loop)
     }
 }
 
+void qn_keep_instant(struct qn_loop *loop)
+{
+    struct qn_journal *journal = loop->parts.journal;
+
+    if (journal != NULL && qn_journal_has_room(journal)) {
+        (void)qn_journal_append(journal, QN_STR(""), loop->now_ms);
+    }
+}
+
 void qn_keep_refresh(struct qn_loop *loop)
 {
     loop->has_rules = qn_plan_rule_count(loop->parts.plan) > 0;

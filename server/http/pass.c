@@ -320,4 +320,5 @@ void qn_loop_run(struct qn_loop *loop)
     while (!may_end(loop)) {
         run_pass(loop);
     }
+    qn_keep_instant(loop);
 }

@@ -20,6 +20,7 @@ void qn_control_clock(struct qn_call *call, struct qn_str rest)
 
 void qn_control_answer_clock(struct qn_call *call)
 {
+    qn_keep_instant(call->loop);
     qn_call_leave(call);
     qn_control_answer(call, 200, document(call->loop));
 }
