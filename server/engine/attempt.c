@@ -96,6 +96,8 @@ static void emit(struct qn_tx *tx, const struct qn_queue *queue, const struct at
     for (size_t i = 0; i < attempt->count; i++) {
         qn_buf_append_u64(&messages, attempt->messages[i].sequence);
         qn_buf_append_u32(&messages, attempt->messages[i].receive_number);
+        qn_buf_append_u32(&messages, attempt->messages[i].origin.slot);
+        qn_buf_append_u32(&messages, attempt->messages[i].origin.boot);
     }
     row.attempt = (struct qn_attempt_row){
         .key = QN_MESSAGE_KEY(queue->number, attempt->counter),
@@ -123,6 +125,7 @@ void qn_attempt_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
             .sequence = message->sequence,
             .slot = slots[i],
             .receive_number = message->receive_number,
+            .origin = {slots[i], tx->engine->options.boot},
         };
     }
     append(queue, attempt);
@@ -171,6 +174,8 @@ void qn_attempt_restore(struct qn_queue *queue, const struct qn_attempt_row *row
         struct attempt_message *message = &attempt->messages[attempt->count++];
         message->sequence = qn_reader_u64(&reader);
         message->receive_number = qn_reader_u32(&reader);
+        message->origin.slot = qn_reader_u32(&reader);
+        message->origin.boot = qn_reader_u32(&reader);
         message->slot = qn_loaded_slot(queue, message->sequence);
     }
     if (attempt->counter > queue->next_attempt) {

@@ -13,17 +13,17 @@ struct handle {
     uint32_t boot;
 };
 
-struct qn_str qn_handle_make(struct qn_tx *tx, const struct qn_queue *queue, uint32_t slot)
+struct qn_str qn_handle_make(struct qn_tx *tx, const struct qn_queue *queue,
+                             const struct message *message, struct handle_origin origin)
 {
-    const struct message *message = message_at(tx->engine, slot);
     uint8_t plain[QN_SEAL_PLAIN];
     uint8_t sealed[QN_SEAL_SEALED];
 
     memcpy(plain, &queue->number, 4);
-    memcpy(plain + 4, &slot, 4);
+    memcpy(plain + 4, &origin.slot, 4);
     memcpy(plain + 8, &message->sequence, 8);
     memcpy(plain + 16, &message->receive_number, 4);
-    memcpy(plain + 20, &tx->engine->options.boot, 4);
+    memcpy(plain + 20, &origin.boot, 4);
     qn_seal_close(&tx->engine->seal, plain, sealed);
     return qn_digest_base64(tx->arena, qn_str((const char *)sealed, sizeof(sealed)));
 }

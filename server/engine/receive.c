@@ -22,7 +22,7 @@ bool qn_message_is_expired(const struct qn_queue *queue, const struct message *m
 }
 
 static void fill_delivery(struct qn_tx *tx, const struct qn_queue *queue, uint32_t slot,
-                          struct qn_delivery *delivery)
+                          struct handle_origin origin, struct qn_delivery *delivery)
 {
     const struct qn_engine *engine = tx->engine;
     const struct message *message = message_at(engine, slot);
@@ -36,7 +36,7 @@ static void fill_delivery(struct qn_tx *tx, const struct qn_queue *queue, uint32
     delivery->total_count = message->total_count;
     delivery->sequence = queue->is_fifo ? message->sequence : 0;
     delivery->source_arn = message->source == 0 ? QN_STR_NONE : engine->arns[message->source];
-    delivery->receipt_handle = qn_handle_make(tx, queue, slot);
+    delivery->receipt_handle = qn_handle_make(tx, queue, message, origin);
 }
 
 static bool read_content(struct receiving *r, uint32_t slot)
@@ -75,6 +75,7 @@ static void lease(struct receiving *r, uint32_t slot)
 {
     struct qn_tx *tx = r->tx;
     struct message *message = message_at(tx->engine, slot);
+    struct handle_origin here = {slot, tx->engine->options.boot};
     int64_t visibility_ms = r->receive->visibility_timeout_s * 1000;
 
     message->receive_count++;
@@ -90,7 +91,7 @@ static void lease(struct receiving *r, uint32_t slot)
     } else {
         message->hidden_until_ms = tx->now_ms;
     }
-    fill_delivery(tx, r->queue, slot, &r->deliveries[r->count]);
+    fill_delivery(tx, r->queue, slot, here, &r->deliveries[r->count]);
     r->slots[r->count++] = slot;
     if (tx->events->wanted) {
         tell_grant(r, slot, &r->deliveries[r->count - 1]);
@@ -230,7 +231,7 @@ static void replay(struct receiving *r, const struct attempt *attempt)
         qn_message_set_state(tx, r->queue, slot,
                              deadline > tx->now_ms ? MESSAGE_IN_FLIGHT : MESSAGE_VISIBLE,
                              deadline < latest ? deadline : latest);
-        fill_delivery(tx, r->queue, slot, &r->deliveries[r->count]);
+        fill_delivery(tx, r->queue, slot, attempt->messages[i].origin, &r->deliveries[r->count]);
         r->slots[r->count++] = slot;
         qn_emit_message(tx, QN_ROW_MESSAGE_PUT, message, 0, QN_STR_NONE);
     }

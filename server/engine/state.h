@@ -136,10 +136,17 @@ struct deduplication {
     struct qn_str key;
 };
 
+/* Where the message lay when a handle was made; the handle says so. */
+struct handle_origin {
+    uint32_t slot;
+    uint32_t boot;
+};
+
 struct attempt_message {
     uint64_t sequence;
     uint32_t slot;
     uint32_t receive_number;
+    struct handle_origin origin; /* a replay gives the same handle, also after a restart */
 };
 
 struct attempt {
@@ -353,7 +360,8 @@ uint32_t qn_fair_next(struct qn_engine *engine, struct qn_queue *queue, int64_t 
 /* The slot of a message that had a handle when the store was loaded, SLOT_NONE if there was none.
  */
 uint32_t qn_loaded_slot(const struct qn_queue *queue, uint64_t sequence);
-struct qn_str qn_handle_make(struct qn_tx *tx, const struct qn_queue *queue, uint32_t slot);
+struct qn_str qn_handle_make(struct qn_tx *tx, const struct qn_queue *queue,
+                             const struct message *message, struct handle_origin origin);
 
 /* receive.c */
 bool qn_message_is_expired(const struct qn_queue *queue, const struct message *message,
