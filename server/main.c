@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "chaos/check/check.h"
+#include "client/bench/bench.h"
 #include "server/cli/cli.h"
 
 struct command {
@@ -12,6 +14,9 @@ struct command {
 
 static const struct command commands[] = {
     {"serve", qn_serve_main, "serve Amazon SQS (quern serve --help)"},
+    {"check", qn_check_main, "put a consumer through the scenarios (quern check -- CMD)"},
+    {"judge", qn_judge_main, "judge a stored trace anew"},
+    {"bench", qn_bench_main, "measure a server"},
     {"queues", qn_queues_main, "list the queues of a running server"},
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},

@@ -21,26 +21,26 @@ static void print_queues(const json_t *queues)
 {
     static const char *const head[] = {"NAME",      "ACCOUNT", "REGION",  "VISIBLE",
                                        "IN FLIGHT", "DELAYED", "OLDEST s"};
-    struct qn_table table;
+    struct qn_columns table;
     size_t i;
     const json_t *queue;
 
-    qn_table_init(&table, sizeof(head) / sizeof(head[0]));
+    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
     for (i = 0; i < table.columns; i++) {
-        qn_table_add(&table, head[i]);
+        qn_columns_add(&table, head[i]);
     }
     json_array_foreach(queues, i, queue)
     {
-        qn_table_add(&table, text(queue, "name"));
-        qn_table_add(&table, text(queue, "account"));
-        qn_table_add(&table, text(queue, "region"));
-        qn_table_add_integer(&table, integer(queue, "visible"));
-        qn_table_add_integer(&table, integer(queue, "in_flight"));
-        qn_table_add_integer(&table, integer(queue, "delayed"));
-        qn_table_add_integer(&table, integer(queue, "oldest_age_s"));
+        qn_columns_add(&table, text(queue, "name"));
+        qn_columns_add(&table, text(queue, "account"));
+        qn_columns_add(&table, text(queue, "region"));
+        qn_columns_add_integer(&table, integer(queue, "visible"));
+        qn_columns_add_integer(&table, integer(queue, "in_flight"));
+        qn_columns_add_integer(&table, integer(queue, "delayed"));
+        qn_columns_add_integer(&table, integer(queue, "oldest_age_s"));
     }
-    qn_table_print(&table);
-    qn_table_done(&table);
+    qn_columns_print(&table);
+    qn_columns_done(&table);
 }
 
 int qn_queues_main(int argc, char **argv)
@@ -79,24 +79,24 @@ enum { PEEK_ACCOUNT = QN_REMOTE_COUNT, PEEK_LIMIT, PEEK_AFTER, PEEK_COUNT };
 static void print_messages(const json_t *messages)
 {
     static const char *const head[] = {"POSITION", "MESSAGE ID", "STATE", "RECEIVES", "BODY"};
-    struct qn_table table;
+    struct qn_columns table;
     size_t i;
     const json_t *message;
 
-    qn_table_init(&table, sizeof(head) / sizeof(head[0]));
+    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
     for (i = 0; i < table.columns; i++) {
-        qn_table_add(&table, head[i]);
+        qn_columns_add(&table, head[i]);
     }
     json_array_foreach(messages, i, message)
     {
-        qn_table_add_integer(&table, integer(message, "position"));
-        qn_table_add(&table, text(message, "message_id"));
-        qn_table_add(&table, text(message, "state"));
-        qn_table_add_integer(&table, integer(message, "receive_count"));
-        qn_table_add(&table, text(message, "body"));
+        qn_columns_add_integer(&table, integer(message, "position"));
+        qn_columns_add(&table, text(message, "message_id"));
+        qn_columns_add(&table, text(message, "state"));
+        qn_columns_add_integer(&table, integer(message, "receive_count"));
+        qn_columns_add(&table, text(message, "body"));
     }
-    qn_table_print(&table);
-    qn_table_done(&table);
+    qn_columns_print(&table);
+    qn_columns_done(&table);
 }
 
 /* Only what needs no escaping is put into a path. */

@@ -134,23 +134,23 @@ static const char *member(const json_t *message, const char *name)
 static void print_received(const json_t *messages)
 {
     static const char *const head[] = {"MESSAGE ID", "RECEIVES", "BODY"};
-    struct qn_table table;
+    struct qn_columns table;
     size_t i;
     const json_t *message;
 
-    qn_table_init(&table, sizeof(head) / sizeof(head[0]));
+    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
     for (i = 0; i < table.columns; i++) {
-        qn_table_add(&table, head[i]);
+        qn_columns_add(&table, head[i]);
     }
     json_array_foreach(messages, i, message)
     {
         const json_t *attributes = json_object_get(message, "Attributes");
-        qn_table_add(&table, member(message, "MessageId"));
-        qn_table_add(&table, member(attributes, "ApproximateReceiveCount"));
-        qn_table_add(&table, member(message, "Body"));
+        qn_columns_add(&table, member(message, "MessageId"));
+        qn_columns_add(&table, member(attributes, "ApproximateReceiveCount"));
+        qn_columns_add(&table, member(message, "Body"));
     }
-    qn_table_print(&table);
-    qn_table_done(&table);
+    qn_columns_print(&table);
+    qn_columns_done(&table);
 }
 
 static bool delete_all(struct qn_remote *remote, const char *url, const json_t *messages,

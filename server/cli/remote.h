@@ -38,17 +38,17 @@ void qn_remote_print_json(json_t *document_take);
 
 /* ---- tables ---- */
 
-struct qn_table {
+struct qn_columns {
     size_t columns;
     char **cells; /* row after row; the first row is the head */
     size_t count;
 };
 
-void qn_table_init(struct qn_table *table, size_t columns);
-void qn_table_done(struct qn_table *table);
+void qn_columns_init(struct qn_columns *table, size_t columns);
+void qn_columns_done(struct qn_columns *table);
 /* Text from elsewhere: control characters become blanks. NULL is an empty cell. */
-void qn_table_add(struct qn_table *table, const char *text);
-void qn_table_add_integer(struct qn_table *table, int64_t value);
-void qn_table_print(const struct qn_table *table);
+void qn_columns_add(struct qn_columns *table, const char *text);
+void qn_columns_add_integer(struct qn_columns *table, int64_t value);
+void qn_columns_print(const struct qn_columns *table);
 
 #endif

@@ -6,21 +6,21 @@
 
 enum { GAP = 2 };
 
-void qn_table_init(struct qn_table *table, size_t columns)
+void qn_columns_init(struct qn_columns *table, size_t columns)
 {
-    *table = (struct qn_table){.columns = columns};
+    *table = (struct qn_columns){.columns = columns};
 }
 
-void qn_table_done(struct qn_table *table)
+void qn_columns_done(struct qn_columns *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         qn_memory_free(table->cells[i]);
     }
     qn_memory_free(table->cells);
-    *table = (struct qn_table){0};
+    *table = (struct qn_columns){0};
 }
 
-void qn_table_add(struct qn_table *table, const char *text)
+void qn_columns_add(struct qn_columns *table, const char *text)
 {
     char *cell = qn_memory_copy_text(text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
 
@@ -33,12 +33,12 @@ void qn_table_add(struct qn_table *table, const char *text)
     table->cells[table->count++] = cell;
 }
 
-void qn_table_add_integer(struct qn_table *table, int64_t value)
+void qn_columns_add_integer(struct qn_columns *table, int64_t value)
 {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%" PRId64, value);
-    qn_table_add(table, text);
+    qn_columns_add(table, text);
 }
 
 /* Characters, which on most terminals are columns. */
@@ -52,7 +52,7 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static size_t column_width(const struct qn_table *table, size_t column)
+static size_t column_width(const struct qn_columns *table, size_t column)
 {
     size_t width = 0;
 
@@ -63,7 +63,7 @@ static size_t column_width(const struct qn_table *table, size_t column)
     return width;
 }
 
-void qn_table_print(const struct qn_table *table)
+void qn_columns_print(const struct qn_columns *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         size_t column = i % table->columns;
