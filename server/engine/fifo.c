@@ -76,7 +76,7 @@ void qn_group_remove(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot)
     if (group->count > 0) {
         /* The removed row may have been the only one that knew the group's place in the order of
          * service. */
-        if (message->receive_count > 0) {
+        if (group->was_served) {
             qn_emit_message(tx, QN_ROW_MESSAGE_PUT, message_at(engine, group->first), 0,
                             QN_STR_NONE);
         }

@@ -176,6 +176,9 @@ static bool move_next(struct qn_tx *tx, struct move_task *task, int *looks)
         return false;
     }
     task->moved++;
+    if (task->source->counts.visible == 0) {
+        return true; /* done, whatever the rate */
+    }
     if (task->per_second > 0) {
         task->next_at_ms = task->started_at_ms + task->moved * 1000 / task->per_second;
         if (task->next_at_ms > tx->now_ms) {

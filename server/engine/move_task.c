@@ -301,7 +301,7 @@ void qn_task_restore(struct qn_engine *engine, const struct qn_task_row *row)
     task->source = qn_queue_by_number(engine, task->source_number);
     if (task->source != NULL &&
         (task->status == QN_TASK_RUNNING || task->status == QN_TASK_CANCELLING)) {
-        task->next_at_ms = task->per_second > 0
+        task->next_at_ms = task->per_second > 0 && task->status == QN_TASK_RUNNING
                                ? task->started_at_ms + task->moved * 1000 / task->per_second
                                : task->started_at_ms;
         activate(engine, task);

@@ -210,6 +210,7 @@ static void receive_fifo(struct receiving *r)
             continue; /* it was emptied or closed, or the receive is full */
         }
         group->stamp = r->queue->next_stamp++;
+        group->was_served = true;
         if (group->open_position != QN_HEAP_NONE) {
             qn_heap_update(&messages->open, group->open_position, group->stamp, 0);
         }

@@ -18,6 +18,16 @@ static void remember_loaded(struct qn_queue *queue, const struct message *messag
         (struct loaded){.sequence = message->sequence, .slot = slot};
 }
 
+/* The latest stamp that a row of the group knows is the group's. */
+static void restore_stamp(struct group *group, const struct qn_message_row *row)
+{
+    group->was_served = group->was_served || row->receive_number > 0 ||
+                        (group->count > 1 && row->service_stamp != group->stamp);
+    if (group->count == 1 || row->service_stamp > group->stamp) {
+        group->stamp = row->service_stamp;
+    }
+}
+
 static void restore_message(struct qn_engine *engine, const struct qn_message_row *row)
 {
     uint32_t number = (uint32_t)((uint64_t)row->key >> QN_SEQUENCE_BITS);
@@ -54,8 +64,8 @@ static void restore_message(struct qn_engine *engine, const struct qn_message_ro
     tx.now_ms = message->enqueued_at_ms;
     qn_message_place(&tx, queue, slot, row->group_id, true);
     remember_loaded(queue, message, slot);
-    if (queue->is_fifo && row->service_stamp > message->group->stamp) {
-        message->group->stamp = row->service_stamp;
+    if (queue->is_fifo) {
+        restore_stamp(message->group, row);
     }
 }
 

@@ -82,6 +82,7 @@ struct group {
     uint32_t in_flight;
     uint32_t open_position; /* in the heap of open groups */
     int64_t stamp;          /* service order */
+    bool was_served;        /* not every stored row knows the stamp */
 };
 
 enum { BUSY_SLICES = 10, BUSY_SLICE_MS = 30000 };
