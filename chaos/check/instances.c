@@ -8,7 +8,13 @@
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
-enum { ENVIRONMENT_MAX = 128, ARGUMENTS_MAX = 256 };
+enum {
+    ENVIRONMENT_MAX = 128,
+    ARGUMENTS_MAX = 256,
+    LONGEST_POLL_MS = 20000,
+    FIRST_PUSH_MS = 100,
+    PUSH_EVERY_MS = 500
+};
 
 /* What stands for a placeholder, or none. */
 static struct qn_str value_of(const struct qn_running *run, const struct qn_instance *instance,
@@ -235,9 +241,23 @@ void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance
     }
 }
 
+/* A poll that is parked would hold up who waits for it before it ends. With nothing left in the
+ * queue, time may fly. */
+static void end_parked_polls(struct qn_running *run)
+{
+    bool is_drained = run->visible + run->in_flight + run->delayed == 0;
+
+    if (is_drained && run->ready_virtual_ms != 0 && run->server.pid != 0 &&
+        !run->options->no_idle_skip) {
+        (void)qn_server_advance(&run->server, LONGEST_POLL_MS, false);
+    }
+}
+
 void qn_instances_stop(struct qn_running *run)
 {
-    int64_t end_ms = qn_clock_monotonic_ms() + run->options->grace_ms;
+    int64_t now_ms = qn_clock_monotonic_ms();
+    int64_t end_ms = now_ms + run->options->grace_ms;
+    int64_t next_push_ms = now_ms + FIRST_PUSH_MS;
     size_t running = 0;
 
     run->is_over = true;
@@ -257,6 +277,10 @@ void qn_instances_stop(struct qn_running *run)
         }
         if (run->sink != NULL) {
             qn_sink_run(run->sink); /* it may still have work to finish */
+        }
+        if (running > 0 && qn_clock_monotonic_ms() >= next_push_ms) {
+            end_parked_polls(run);
+            next_push_ms = qn_clock_monotonic_ms() + PUSH_EVERY_MS;
         }
         (void)poll(NULL, 0, 2);
     }

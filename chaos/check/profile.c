@@ -12,7 +12,7 @@ struct samples {
 
 struct lease {
     int64_t granted_at_ms;
-    int64_t extended_at_ms;
+    int64_t extended_at_ms; /* 0: not so far */
     bool is_live;
 };
 
@@ -44,8 +44,8 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Frees the samples. */
-static int64_t take_percentile(struct samples *samples, size_t percent)
+/* Sorts the samples. 0 without any. */
+static int64_t percentile(struct samples *samples, size_t percent)
 {
     int64_t value = 0;
 
@@ -90,7 +90,7 @@ static void learn_state(struct learner *learner, const struct qn_check_event *ev
     switch (event->kind) {
     case QN_CHECK_LEASE_GRANT:
         end_lease(learner, lease);
-        *lease = (struct lease){event->vt, event->vt, true};
+        *lease = (struct lease){event->vt, 0, true};
         learner->held++;
         profile->held = learner->held > profile->held ? learner->held : profile->held;
         if (profile->visibility_ms == 0) {
@@ -98,7 +98,10 @@ static void learn_state(struct learner *learner, const struct qn_check_event *ev
         }
         break;
     case QN_CHECK_LEASE_EXTEND:
-        add(&learner->gaps, event->vt - lease->extended_at_ms);
+        /* The first extension may come at any time, and be a back-off; a heartbeat comes again. */
+        if (lease->extended_at_ms != 0) {
+            add(&learner->gaps, event->vt - lease->extended_at_ms);
+        }
         lease->extended_at_ms = event->vt;
         break;
     case QN_CHECK_MSG_DELETE:
@@ -148,10 +151,9 @@ void qn_profile_learn(struct qn_profile *profile, const struct qn_judge_input *i
     for (size_t i = 0; i < in->history->count; i++) {
         learn_event(&learner, &in->history->events[i]);
     }
-    profile->handling_p50_ms = take_percentile(&learner.handling, 50);
-    profile->handling_p99_ms = take_percentile(&learner.handling, 99);
-    /* One extension may be a back-off; a heartbeat comes again. */
-    profile->heartbeat_ms = learner.gaps.count >= 2 ? take_percentile(&learner.gaps, 50) : 0;
+    profile->handling_p50_ms = percentile(&learner.handling, 50);
+    profile->handling_p99_ms = percentile(&learner.handling, 99);
+    profile->heartbeat_ms = percentile(&learner.gaps, 50);
     qn_memory_free(learner.handling.values);
     qn_memory_free(learner.gaps.values);
     qn_table_done(&learner.leases);

@@ -84,10 +84,9 @@ static bool server_has_ended(struct qn_running *run, int status, struct qn_error
     run->server.pid = 0;
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
         !qn_faults_restart_delay(&run->faults, &delay_ms)) {
-        return qn_fail(
-            err, QN_ERR_INTERNAL, "the server ended by itself (%s %d), see %s/server.log",
-            WIFSIGNALED(status) ? "signal" : "exit code",
-            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), run->directory);
+        return qn_fail(err, QN_ERR_INTERNAL, "the server ended by itself (%s %d)",
+                       WIFSIGNALED(status) ? "signal" : "exit code",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     run->server_restart_ms = qn_clock_monotonic_ms() + delay_ms;
     return true;
@@ -218,7 +217,7 @@ static void skip_idle_time(struct qn_running *run)
     }
     by_ms = next_ms - qn_recorder_now_ms(&run->recorder) + 1;
     if (by_ms >= SKIP_LEAST_MS) {
-        (void)qn_server_advance(&run->server, by_ms);
+        (void)qn_server_advance(&run->server, by_ms, true);
     }
 }
 
@@ -390,10 +389,6 @@ void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_opt
     ret_result->cannot_start = is_set_up && !is_started;
     ret_result->is_interrupted = run->is_interrupted;
     ret_result->wall_ms = qn_clock_monotonic_ms() - begin_ms;
-    if (run->history.count > 0) {
-        ret_result->virtual_ms =
-            run->history.events[run->history.count - 1].vt - run->history.events[0].vt;
-    }
     ret_result->history = run->history; /* the caller's from here on */
     run->history = (struct qn_history){0};
     qn_running_tear_down(run);

@@ -74,11 +74,9 @@ static bool wait_until_healthy(struct qn_server *server, struct qn_error *err)
     while (!quern_http_get(server->client, "/_quern/health", NULL, &cause)) {
         if (qn_process_has_ended(server->pid, &status)) {
             server->pid = 0;
-            return qn_fail(err, QN_ERR_INTERNAL,
-                           "the server ended at its start (%s %d), see %s/server.log",
+            return qn_fail(err, QN_ERR_INTERNAL, "the server ended at its start (%s %d)",
                            WIFSIGNALED(status) ? "signal" : "exit code",
-                           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                           server->options.directory);
+                           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         }
         if (qn_clock_monotonic_ms() > end_ms) {
             return qn_server_fail(err, "the server does not answer", &cause);
@@ -195,10 +193,11 @@ bool qn_server_release(struct qn_server *server, const char *rule)
     return quern_http_post(server->client, path, NULL, NULL, &cause);
 }
 
-bool qn_server_advance(struct qn_server *server, int64_t by_ms)
+bool qn_server_advance(struct qn_server *server, int64_t by_ms, bool keeps_polls)
 {
     struct quern_error cause;
-    json_t *body = json_pack("{s:I, s:b}", "advance_ms", (json_int_t)by_ms, "keep_polls", 1);
+    json_t *body =
+        json_pack("{s:I, s:b}", "advance_ms", (json_int_t)by_ms, "keep_polls", keeps_polls);
     bool ok = quern_http_post(server->client, "/_quern/clock", body, NULL, &cause);
 
     json_decref(body);

@@ -48,8 +48,8 @@ QN_MUST_CHECK bool qn_server_add_rule(struct qn_server *server, const char *text
 bool qn_server_release(struct qn_server *server, const char *rule);
 /* Reads the new part of the trace into the history. */
 bool qn_server_read_trace(struct qn_server *server, struct qn_error *err);
-/* Moves the clock on; parked polls keep their real length. */
-bool qn_server_advance(struct qn_server *server, int64_t by_ms);
+/* Moves the clock on. Parked polls keep their real length, or end as they would. */
+bool qn_server_advance(struct qn_server *server, int64_t by_ms, bool keeps_polls);
 
 /* Fills err from an error of the client. Returns false. */
 bool qn_server_fail(struct qn_error *err, const char *what, const struct quern_error *cause);

@@ -73,10 +73,10 @@ static struct line line_of(const struct qn_bench *bench, size_t c)
     };
 }
 
-static void print_cpu(FILE *file, double value)
+static void print_seen(FILE *file, double value, int digits)
 {
     if (value >= 0) {
-        (void)fprintf(file, " %8.1f", value);
+        (void)fprintf(file, " %8.*f", digits, value);
     } else {
         (void)fputs("        -", file);
     }
@@ -98,11 +98,11 @@ void qn_bench_print(const struct qn_bench *bench, FILE *file)
         (void)fprintf(file, "%-14s %6d %9.0f %7.0f %7.0f", qn_bench_cases[c].name,
                       qn_bench_cases[c].connections, line.server.units_per_s, line.server.p50_us,
                       line.server.p99_us);
-        print_cpu(file, line.server.cpu_us);
+        print_seen(file, line.server.cpu_us, 1);
         (void)fprintf(file, " | %9.0f %7.0f", line.echo.units_per_s, line.echo.p50_us);
-        print_cpu(file, line.echo.cpu_us);
+        print_seen(file, line.echo.cpu_us, 1);
         (void)fprintf(file, " | %7.2f", line.rate_ratio);
-        print_cpu(file, line.cpu_ratio);
+        print_seen(file, line.cpu_ratio, 2);
         (void)fputc('\n', file);
     }
 }

@@ -1,7 +1,8 @@
 /* The events behind a verdict, in words. */
 #include "chaos/check/report/report.h"
 
-enum { LINES_MAX = 14, KEYS_MAX = QN_WITNESS_MAX };
+/* A long story is told by its beginning and its end. */
+enum { LINES_MAX = 16, LINES_AT_END = 8, KEYS_MAX = 2 };
 
 static const char *short_name(struct qn_str instance, char room[24])
 {
@@ -167,29 +168,52 @@ static void print_line(FILE *file, const struct qn_check_event *event, bool mark
     qn_buf_done(&text);
 }
 
-void qn_report_witness(FILE *file, const struct qn_history *history,
-                       const struct qn_finding *finding)
+/* Whether the event belongs to the story. */
+static bool belongs(const struct story *story, const struct qn_finding *finding,
+                    const struct qn_check_event *event)
 {
+    return is_witness(finding, event->seq) || is_told(story, event);
+}
+
+static struct story story_of(const struct qn_history *history, const struct qn_finding *finding)
+{
+    /* The stories of many messages would hide each other: that of the first one tells enough. */
+    size_t most = finding->witness_count > 2 ? 1 : KEYS_MAX;
     struct story story = {.first = UINT64_MAX};
-    size_t lines = 0;
 
     for (size_t i = 0; i < history->count; i++) {
         const struct qn_check_event *event = &history->events[i];
         if (is_witness(finding, event->seq)) {
             story.first = event->seq < story.first ? event->seq : story.first;
             story.last = event->seq;
-            /* The stories of many messages would hide each other: the first two tell enough. */
-            if (!qn_str_is_none(event->k) && !has_key(&story, event->k) && story.key_count < 2) {
+            if (!qn_str_is_none(event->k) && !has_key(&story, event->k) && story.key_count < most) {
                 story.keys[story.key_count++] = event->k;
             }
         }
     }
-    for (size_t i = 0; i < history->count && lines < LINES_MAX; i++) {
+    return story;
+}
+
+void qn_report_witness(FILE *file, const struct qn_history *history,
+                       const struct qn_finding *finding)
+{
+    const struct story story = story_of(history, finding);
+    size_t lines = 0;
+    size_t line = 0;
+
+    for (size_t i = 0; i < history->count; i++) {
+        lines += belongs(&story, finding, &history->events[i]);
+    }
+    for (size_t i = 0; i < history->count; i++) {
         const struct qn_check_event *event = &history->events[i];
-        bool marks = is_witness(finding, event->seq);
-        if (marks || is_told(&story, event)) {
-            print_line(file, event, marks);
-            lines++;
+        if (!belongs(&story, finding, event)) {
+            continue;
+        }
+        line++;
+        if (lines <= LINES_MAX || line <= LINES_MAX - LINES_AT_END || line > lines - LINES_AT_END) {
+            print_line(file, event, is_witness(finding, event->seq));
+        } else if (line == LINES_MAX - LINES_AT_END + 1) {
+            (void)fprintf(file, "       | ... %zu more\n", lines - LINES_MAX);
         }
     }
 }
