@@ -31,23 +31,28 @@ static int64_t attempt_of(struct qn_str value)
 }
 
 struct known_header {
-    const char *name;
+    struct qn_str name;
     size_t offset;
 };
 
+#define HEADER(name, member)                                                                       \
+    {                                                                                              \
+        {name, sizeof(name) - 1}, offsetof(struct qn_call, member)                                 \
+    }
+
 /* Those that are kept as they are. */
 static const struct known_header known[] = {
-    {"Content-Type", offsetof(struct qn_call, request.http.content_type)},
-    {"X-Amz-Target", offsetof(struct qn_call, request.http.target)},
-    {"Accept", offsetof(struct qn_call, request.http.accept)},
-    {"Authorization", offsetof(struct qn_call, request.http.authorization)},
-    {"Host", offsetof(struct qn_call, request.http.host)},
-    {"Content-Encoding", offsetof(struct qn_call, content_encoding)},
-    {"Origin", offsetof(struct qn_call, origin)},
-    {"Access-Control-Request-Method", offsetof(struct qn_call, preflight_method)},
-    {"Access-Control-Request-Headers", offsetof(struct qn_call, preflight_headers)},
-    {"X-Amzn-Trace-Id", offsetof(struct qn_call, request.caller.trace_header)},
-    {"amz-sdk-invocation-id", offsetof(struct qn_call, request.caller.invocation_id)},
+    HEADER("Content-Type", request.http.content_type),
+    HEADER("X-Amz-Target", request.http.target),
+    HEADER("Accept", request.http.accept),
+    HEADER("Authorization", request.http.authorization),
+    HEADER("Host", request.http.host),
+    HEADER("Content-Encoding", content_encoding),
+    HEADER("Origin", origin),
+    HEADER("Access-Control-Request-Method", preflight_method),
+    HEADER("Access-Control-Request-Headers", preflight_headers),
+    HEADER("X-Amzn-Trace-Id", request.caller.trace_header),
+    HEADER("amz-sdk-invocation-id", request.caller.invocation_id),
 };
 
 static enum MHD_Result take_header(void *state, enum MHD_ValueKind kind, const char *key,
@@ -59,7 +64,7 @@ static enum MHD_Result take_header(void *state, enum MHD_ValueKind kind, const c
 
     (void)kind;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (qn_str_equal_nocase(name, qn_str_from_cstr(known[i].name))) {
+        if (name.len == known[i].name.len && qn_str_equal_nocase(name, known[i].name)) {
             struct qn_str *field = (void *)((char *)call + known[i].offset);
             *field = text;
             return MHD_YES;

@@ -109,6 +109,7 @@ struct qn_call {
     struct qn_waiter waiter;
     int64_t deadline_ms; /* of its long poll; -1: has not waited */
     bool wait_is_over;
+    bool has_waited_for_room;
     int64_t due_ms;                   /* monotonic: its place in a list by end */
     int64_t wait_end_ms;              /* monotonic: end of its long poll in real time */
     uint64_t lsn;                     /* what its answer must wait for */
@@ -163,6 +164,7 @@ struct qn_loop {
     bool has_rules;
 
     struct qn_call_list parked;  /* waiters of the engine, by real end */
+    struct qn_call_list crowded; /* until the ring has room, by the end of their patience */
     struct qn_call_list delayed; /* by real end */
     struct qn_call_list held;    /* until a rule is released */
     struct qn_call_list hanging;

@@ -119,6 +119,7 @@ static void stop_http(struct qn_loop *loop)
     drop_list(&loop->delayed);
     drop_list(&loop->held);
     drop_list(&loop->hanging);
+    drop_list(&loop->crowded);
     drop_list(&loop->syncing);
     drop_list(&loop->reading);
     drop_list(&loop->starving);

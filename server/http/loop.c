@@ -4,6 +4,8 @@
 
 #include "server/base/log.h"
 
+enum { ROOM_WAIT_MS = 1000 };
+
 static const struct qn_verdict pass = {.kind = QN_VERDICT_PASS};
 
 static bool cares(const struct qn_call *call, enum qn_chaos_point point)
@@ -77,6 +79,24 @@ static void fail(struct qn_call *call, const struct qn_error *err)
 {
     qn_call_set_error(call, err, 0);
     finish(call);
+}
+
+/* No room in the ring: a writer that is only behind catches up within moments, so the call waits
+ * for it, once. True: it waits. */
+static bool waits_for_room(struct qn_call *call, bool asks)
+{
+    struct qn_loop *loop = call->loop;
+
+    if ((call->request.action->flags & QN_ACTION_CHANGES) == 0 || loop->parts.journal == NULL ||
+        call->has_waited_for_room || qn_journal_has_room(loop->parts.journal)) {
+        return false;
+    }
+    qn_call_unpark(call);
+    call->has_waited_for_room = true;
+    call->stage = asks ? QN_STAGE_ARRIVED : QN_STAGE_CHECKED;
+    call->due_ms = qn_clock_monotonic_ms() + ROOM_WAIT_MS;
+    qn_call_wait(call, &loop->crowded);
+    return true;
 }
 
 static bool is_refused(const struct qn_call *call, struct qn_error *err)
@@ -159,6 +179,9 @@ static void execute(struct qn_call *call, bool asks)
     bool ok;
 
     begin_transaction(call, &tx);
+    if (waits_for_room(call, asks)) {
+        return;
+    }
     if (is_refused(call, &err)) {
         fail(call, &err);
         return;

@@ -12,8 +12,9 @@
 enum {
     EVENTS_MAX = 64,
     SETTLE_BUDGET = 1000, /* steps of what has fallen due, per pass */
-    STALLED_MS = 20,      /* until the ring is asked again whether it has room */
-    RESUME_ROUNDS = 8,    /* pipelined requests may be answered and wait again */
+    CROWDED_MS = 2,
+    STALLED_MS = 20,   /* until the ring is asked again whether it has room */
+    RESUME_ROUNDS = 8, /* pipelined requests may be answered and wait again */
     STOP_WITHIN_MS = 10000
 };
 
@@ -80,6 +81,9 @@ static int wait_ms(struct qn_loop *loop)
     if (loop->has_rules) {
         least = earlier(least, real_ms_until(loop, qn_plan_next_ms(loop->parts.plan)));
     }
+    if (loop->crowded.first != NULL) {
+        least = earlier(least, CROWDED_MS);
+    }
     least = earlier(least, due_in(&loop->delayed, monotonic_ms));
     least = earlier(least, due_in(&loop->parked, monotonic_ms));
     least = earlier(least, due_in(&loop->reading, monotonic_ms));
@@ -112,6 +116,7 @@ static void begin_stop(struct qn_loop *loop, int signal_number)
     drop_all(&loop->held);
     drop_all(&loop->delayed);
     drop_all(&loop->hanging);
+    drop_all(&loop->crowded);
     drop_all(&loop->starving);
     drop_all(&loop->advance.calls);
     qn_control_stop_readers(loop);
@@ -238,7 +243,7 @@ static void do_what_is_due(struct qn_loop *loop)
     bool settled = settle(loop, &budget);
 
     run_plan(loop);
-    while (settled && budget > 0 && loop->advance.calls.first != NULL) {
+    while (settled && budget-- > 0 && loop->advance.calls.first != NULL) {
         if (!advance_step(loop)) {
             qn_control_answer_clock(loop->advance.calls.first);
             continue;
@@ -249,16 +254,25 @@ static void do_what_is_due(struct qn_loop *loop)
     loop->settle_again = !settled;
 }
 
+static void go_on(struct qn_loop *loop, struct qn_call *call)
+{
+    qn_call_leave(call);
+    qn_loop_go_on(call);
+    qn_loop_serve_waiters(loop);
+}
+
 /* Ends of delays and waits in real time. */
 static void do_real_time(struct qn_loop *loop)
 {
     int64_t monotonic_ms = qn_clock_monotonic_ms();
     struct qn_call *call;
 
+    while ((call = loop->crowded.first) != NULL &&
+           (call->due_ms <= monotonic_ms || qn_journal_has_room(loop->parts.journal))) {
+        go_on(loop, call);
+    }
     while ((call = loop->delayed.first) != NULL && call->due_ms <= monotonic_ms) {
-        qn_call_leave(call);
-        qn_loop_go_on(call);
-        qn_loop_serve_waiters(loop);
+        go_on(loop, call);
     }
     while ((call = loop->parked.first) != NULL && call->due_ms <= monotonic_ms) {
         qn_loop_end_wait(call);

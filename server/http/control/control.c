@@ -37,6 +37,9 @@ bool qn_control_owns(struct qn_str path)
 {
     static const char *const prefixes[] = {"/_quern", "/_localstack", "/_aws", "/health"};
 
+    if (path.len < 2 || (path.ptr[1] != '_' && path.ptr[1] != 'h')) {
+        return false; /* nearly all */
+    }
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
         struct qn_str prefix = qn_str_from_cstr(prefixes[i]);
         if (qn_str_starts_with(path, prefix) &&
