@@ -67,10 +67,7 @@ class Server:
             found = LISTENING.search(self.log())
             if found:
                 return int(found.group(1))
-            if self.process.poll() is not None:
-                raise RuntimeError(
-                    "server ended with %s at start:\n%s" % (self.process.returncode, self.log())
-                )
+            self._assert_started()
             time.sleep(0.02)
         self.kill()
         raise RuntimeError("server did not say where it listens:\n" + self.log())
@@ -82,10 +79,16 @@ class Server:
                 if self.control("GET", "/_quern/health")[0] == 200:
                     return
             except OSError:
-                pass
+                self._assert_started()
             time.sleep(0.02)
         self.kill()
         raise RuntimeError("server is not healthy:\n" + self.log())
+
+    def _assert_started(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(
+                "server ended with %s at start:\n%s" % (self.process.returncode, self.log())
+            )
 
     def control(self, method, path, document=None, timeout_s=60):
         """One call of the control API: (status, decoded body or None)."""
