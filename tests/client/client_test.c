@@ -1,0 +1,254 @@
+/* The client against a real server process. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "client/bench/child.h"
+#include "client/quern.h"
+
+static struct qn_bench_child server;
+static struct quern_client *client;
+static struct quern_error err;
+static char *queue_url;
+
+static void start_server(void)
+{
+    const char *program = getenv("QUERN_PROGRAM");
+    char endpoint[64];
+
+    if (program == NULL) {
+        cr_skip_test("QUERN_PROGRAM names no server");
+    }
+    cr_assert(qn_bench_start_server(program, NULL, "normal", &server));
+    (void)snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d/", server.port);
+    const struct quern_options options = {
+        .endpoint = endpoint,
+        .region = "us-east-1",
+        .access_key = "test",
+        .secret_key = "test",
+        .retry_base_ms = 5,
+        .seed = 1,
+    };
+    cr_assert(quern_client_new(&options, &client, &err), "%s", err.message);
+    cr_assert(quern_create_queue(client, "q", NULL, &queue_url, &err), "%s", err.message);
+}
+
+static void stop_server(void)
+{
+    quern_text_free(queue_url);
+    quern_client_free(client);
+    qn_bench_stop(&server);
+}
+
+TestSuite(client, .init = start_server, .fini = stop_server);
+
+static void send_text(const char *text)
+{
+    const struct quern_message message = {.body = text, .body_len = strlen(text), .delay_s = -1};
+    char *id = NULL;
+
+    cr_assert(quern_send_message(client, queue_url, &message, &id, &err), "%s", err.message);
+    cr_expect_eq(strlen(id), 36);
+    quern_text_free(id);
+}
+
+static json_t *receive(void)
+{
+    const struct quern_receive_options options = {.wait_s = 0, .visibility_s = 30};
+    json_t *messages = NULL;
+
+    cr_assert(quern_receive_message(client, queue_url, &options, &messages, &err), "%s",
+              err.message);
+    return messages;
+}
+
+static const char *handle_of(const json_t *messages, size_t i)
+{
+    return json_string_value(json_object_get(json_array_get(messages, i), "ReceiptHandle"));
+}
+
+Test(client, endpoint_has_no_slash_at_its_end)
+{
+    cr_expect_null(strstr(quern_client_endpoint(client) + 8, "/"));
+}
+
+Test(client, message_is_sent_received_and_deleted)
+{
+    send_text("any \"text\" \xe2\x82\xac <&>");
+    json_t *messages = receive();
+    cr_assert_eq(json_array_size(messages), 1);
+    cr_expect_str_eq(json_string_value(json_object_get(json_array_get(messages, 0), "Body")),
+                     "any \"text\" \xe2\x82\xac <&>");
+    cr_expect(quern_change_visibility(client, queue_url, handle_of(messages, 0), 0, &err));
+    json_decref(messages);
+    messages = receive();
+    cr_assert_eq(json_array_size(messages), 1);
+    cr_expect(quern_delete_message(client, queue_url, handle_of(messages, 0), &err));
+    json_decref(messages);
+    messages = receive();
+    cr_expect_eq(json_array_size(messages), 0);
+    json_decref(messages);
+}
+
+Test(client, batches_give_an_id_for_each_entry)
+{
+    struct quern_message batch[3];
+    char *ids[3];
+    const char *handles[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        batch[i] = (struct quern_message){.body = "b", .body_len = 1, .delay_s = -1};
+    }
+    cr_assert(quern_send_message_batch(client, queue_url, batch, 3, ids, &err), "%s", err.message);
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect_not_null(ids[i]);
+        quern_text_free(ids[i]);
+    }
+    json_t *messages = receive();
+    cr_assert_eq(json_array_size(messages), 3);
+    for (size_t i = 0; i < 3; i++) {
+        handles[i] = handle_of(messages, i);
+    }
+    cr_expect(quern_delete_message_batch(client, queue_url, handles, 3, &err), "%s", err.message);
+    handles[1] = "nonsense";
+    cr_expect_not(quern_delete_message_batch(client, queue_url, handles, 2, &err));
+    cr_expect_str_eq(err.code, "ReceiptHandleIsInvalid");
+    json_decref(messages);
+}
+
+Test(client, entry_that_fails_leaves_the_others_their_ids)
+{
+    const struct quern_message batch[2] = {{.body = "b", .body_len = 1, .delay_s = -1},
+                                           {.body = "", .body_len = 0, .delay_s = -1}};
+    char *ids[2];
+
+    cr_expect_not(quern_send_message_batch(client, queue_url, batch, 2, ids, &err));
+    cr_expect_not_null(ids[0]);
+    cr_expect_null(ids[1]);
+    cr_expect(err.code[0] != '\0');
+    quern_text_free(ids[0]);
+}
+
+Test(client, queues_are_created_listed_and_deleted)
+{
+    json_t *attributes = json_pack("{s:s}", "VisibilityTimeout", "7");
+    json_t *urls = NULL;
+    json_t *got = NULL;
+    char *url = NULL;
+    char *found = NULL;
+
+    cr_assert(quern_create_queue(client, "another", attributes, &url, &err), "%s", err.message);
+    cr_assert(quern_list_queues(client, "ano", &urls, &err));
+    cr_assert_eq(json_array_size(urls), 1);
+    cr_expect_str_eq(json_string_value(json_array_get(urls, 0)), url);
+    cr_assert(quern_get_queue_url(client, "another", &found, &err));
+    cr_expect_str_eq(found, url);
+    cr_assert(quern_get_queue_attributes(client, url, &got, &err));
+    cr_expect_str_eq(json_string_value(json_object_get(got, "VisibilityTimeout")), "7");
+    json_object_set_new(attributes, "VisibilityTimeout", json_string("8"));
+    cr_expect(quern_set_queue_attributes(client, url, attributes, &err), "%s", err.message);
+    cr_expect(quern_delete_queue(client, url, &err));
+    json_decref(urls);
+    json_decref(got);
+    json_decref(attributes);
+    quern_text_free(url);
+    quern_text_free(found);
+}
+
+Test(client, all_pages_of_a_list_are_read)
+{
+    json_t *urls = NULL;
+
+    for (int i = 0; i < 1005; i++) {
+        char name[32];
+        char *url = NULL;
+        (void)snprintf(name, sizeof(name), "many-%d", i);
+        cr_assert(quern_create_queue(client, name, NULL, &url, &err), "%s", err.message);
+        quern_text_free(url);
+    }
+    cr_assert(quern_list_queues(client, "many-", &urls, &err), "%s", err.message);
+    cr_expect_eq(json_array_size(urls), 1005);
+    json_decref(urls);
+}
+
+Test(client, purge_empties_the_queue)
+{
+    send_text("x");
+    cr_expect(quern_purge_queue(client, queue_url, &err), "%s", err.message);
+    json_t *messages = receive();
+    cr_expect_eq(json_array_size(messages), 0);
+    json_decref(messages);
+}
+
+Test(client, error_of_the_service_has_its_code_and_is_not_repeated)
+{
+    char *url = NULL;
+
+    cr_expect_not(quern_get_queue_url(client, "nowhere", &url, &err));
+    cr_expect_str_eq(err.code, "QueueDoesNotExist");
+    cr_expect_eq(err.http_status, 400);
+    cr_expect_eq(err.attempts, 1);
+    cr_expect(err.message[0] != '\0');
+}
+
+static void set_rule(const char *text)
+{
+    json_t *body = json_pack("{s:s}", "rule", text);
+
+    cr_assert(quern_http_post(client, "/_quern/rules", body, NULL, &err), "%s", err.message);
+    json_decref(body);
+}
+
+Test(client, two_failures_of_the_server_are_outlived_by_the_third_attempt)
+{
+    set_rule("on SendMessage first 2 at arrive do 5xx 503");
+    send_text("x");
+}
+
+Test(client, third_failure_is_given_up)
+{
+    const struct quern_message message = {.body = "x", .body_len = 1, .delay_s = -1};
+
+    set_rule("on SendMessage at arrive do 5xx 500");
+    cr_expect_not(quern_send_message(client, queue_url, &message, NULL, &err));
+    cr_expect_eq(err.http_status, 500);
+    cr_expect_eq(err.attempts, 3);
+}
+
+Test(client, connection_that_breaks_is_a_reason_to_repeat)
+{
+    set_rule("on SendMessage first 2 at post-commit do reset 0");
+    send_text("x");
+}
+
+Test(client, control_pages_are_read_and_their_errors_told)
+{
+    json_t *answer = NULL;
+    char *text = NULL;
+    size_t len = 0;
+
+    cr_assert(quern_http_get(client, "/_quern/health", &answer, &err), "%s", err.message);
+    cr_expect(json_is_object(answer));
+    json_decref(answer);
+    cr_expect_not(quern_http_get(client, "/_quern/nothing", &answer, &err));
+    cr_expect_eq(err.http_status, 404);
+    cr_expect(err.message[0] != '\0');
+    cr_assert(quern_http_get_text(client, "/_quern/trace?since=0", &text, &len, &err));
+    cr_expect_eq(strlen(text), len);
+    quern_text_free(text);
+    cr_assert(quern_http_delete(client, "/_quern/rules", &answer, &err), "%s", err.message);
+    json_decref(answer);
+}
+
+Test(client, endpoint_where_nobody_listens_is_tried_three_times)
+{
+    const struct quern_options options = {
+        .endpoint = "http://127.0.0.1:1", .access_key = "a", .secret_key = "b", .retry_base_ms = 1};
+    struct quern_client *lonely = NULL;
+
+    cr_assert(quern_client_new(&options, &lonely, &err));
+    cr_expect_not(quern_client_call(lonely, "ListQueues", NULL, NULL, &err));
+    cr_expect_str_eq(err.code, "ConnectionError");
+    cr_expect_eq(err.http_status, 0);
+    cr_expect_eq(err.attempts, 3);
+    quern_client_free(lonely);
+}
