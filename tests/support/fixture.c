@@ -321,6 +321,7 @@ void fixture_advance_s(struct fixture *f, int64_t by_s)
 /* ---- requests ---- */
 
 /* The members with ' for ", in braces. */
+QN_PRINTF(2, 0)
 static struct qn_str decode_text(struct qn_arena *arena, const char *format, va_list args)
 {
     char *text = NULL;
@@ -381,6 +382,7 @@ static bool run(struct fixture *f, const struct qn_action *action, const void *i
     return ok;
 }
 
+QN_PRINTF(3, 0)
 static bool call(struct fixture *f, const char *name, const char *format, va_list args)
 {
     const struct qn_action *action = qn_action_find(qn_str_from_cstr(name));
