@@ -8,34 +8,44 @@ static bool same_id(const struct qn_map_node *node, const void *key)
     return qn_str_equal(attempt->id, *(const struct qn_str *)key);
 }
 
-static void drop(struct qn_queue *queue, struct attempt *attempt)
+void qn_attempt_init(struct messages *messages)
 {
-    qn_map_remove(&queue->attempts, &attempt->node);
-    if (attempt->older == NULL) {
-        queue->oldest_attempt = attempt->newer;
-    } else {
-        attempt->older->newer = attempt->newer;
-    }
-    if (attempt->newer == NULL) {
-        queue->newest_attempt = attempt->older;
-    } else {
-        attempt->newer->older = attempt->older;
-    }
+    qn_map_init(&messages->attempts, same_id);
+}
+
+static void free_attempt(struct attempt *attempt)
+{
     qn_memory_free((char *)(uintptr_t)attempt->id.ptr);
     qn_memory_free(attempt);
 }
 
-static struct attempt *find(struct qn_queue *queue, struct qn_str id)
+static void drop(struct messages *messages, struct attempt *attempt)
 {
-    struct qn_map_node *node =
-        queue->attempts.same == NULL ? NULL : qn_map_find(&queue->attempts, qn_str_hash(id), &id);
+    qn_map_remove(&messages->attempts, &attempt->node);
+    if (attempt->older == NULL) {
+        messages->oldest_attempt = attempt->newer;
+    } else {
+        attempt->older->newer = attempt->newer;
+    }
+    if (attempt->newer == NULL) {
+        messages->newest_attempt = attempt->older;
+    } else {
+        attempt->newer->older = attempt->older;
+    }
+    free_attempt(attempt);
+}
+
+static struct attempt *find(const struct messages *messages, struct qn_str id)
+{
+    struct qn_map_node *node = qn_map_find(&messages->attempts, qn_str_hash(id), &id);
+
     return node == NULL ? NULL : QN_CONTAINER(node, struct attempt, node);
 }
 
 enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
                                     const struct attempt **ret_attempt)
 {
-    const struct attempt *attempt = find(queue, id);
+    const struct attempt *attempt = find(queue->messages, id);
     bool lapsed = false;
 
     tx->engine->looked_at++;
@@ -53,7 +63,7 @@ enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, st
             return ATTEMPT_SPOILT;
         }
         if (message->receive_number != attempt->messages[i].receive_number ||
-            message->state != MESSAGE_IN_FLIGHT) {
+            message->state != MESSAGE_IN_FLIGHT || message->hidden_until_ms <= tx->now_ms) {
             lapsed = true;
         }
         if ((message->flags & MESSAGE_CHANGED) != 0 &&
@@ -68,23 +78,21 @@ enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, st
     return ATTEMPT_REPLAY;
 }
 
-static void append(struct qn_queue *queue, struct attempt *attempt)
+static void append(struct messages *messages, struct attempt *attempt)
 {
-    if (queue->attempts.same == NULL) {
-        qn_map_init(&queue->attempts, same_id);
-    }
-    struct attempt *old = find(queue, attempt->id);
+    struct attempt *old = find(messages, attempt->id);
+
     if (old != NULL) {
-        drop(queue, old);
+        drop(messages, old);
     }
-    qn_map_insert(&queue->attempts, &attempt->node, qn_str_hash(attempt->id));
-    attempt->older = queue->newest_attempt;
-    if (queue->newest_attempt == NULL) {
-        queue->oldest_attempt = attempt;
+    qn_map_insert(&messages->attempts, &attempt->node, qn_str_hash(attempt->id));
+    attempt->older = messages->newest_attempt;
+    if (messages->newest_attempt == NULL) {
+        messages->oldest_attempt = attempt;
     } else {
-        queue->newest_attempt->newer = attempt;
+        messages->newest_attempt->newer = attempt;
     }
-    queue->newest_attempt = attempt;
+    messages->newest_attempt = attempt;
 }
 
 static void emit(struct qn_tx *tx, const struct qn_queue *queue, const struct attempt *attempt)
@@ -128,7 +136,7 @@ void qn_attempt_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
             .origin = {slots[i], tx->engine->options.boot},
         };
     }
-    append(queue, attempt);
+    append(queue->messages, attempt);
     if (tx->entry != NULL) {
         emit(tx, queue, attempt);
     }
@@ -137,12 +145,13 @@ void qn_attempt_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
 
 void qn_attempt_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget)
 {
+    struct attempt *oldest;
     uint64_t last = 0;
 
-    while (queue->oldest_attempt != NULL && *budget > 0 &&
-           queue->oldest_attempt->received_at_ms + QN_ATTEMPT_MS <= now_ms) {
-        last = queue->oldest_attempt->counter;
-        drop(queue, queue->oldest_attempt);
+    while ((oldest = queue->messages->oldest_attempt) != NULL && *budget > 0 &&
+           oldest->received_at_ms + QN_ATTEMPT_MS <= now_ms) {
+        last = oldest->counter;
+        drop(queue->messages, oldest);
         (*budget)--;
     }
     if (last > 0 && tx->entry != NULL) {
@@ -152,13 +161,18 @@ void qn_attempt_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, i
     }
 }
 
-void qn_attempt_forget_all(struct qn_queue *queue)
+bool qn_attempt_free_some(struct messages *messages, int *budget)
 {
-    while (queue->oldest_attempt != NULL) {
-        drop(queue, queue->oldest_attempt);
+    while (messages->oldest_attempt != NULL) {
+        struct attempt *oldest = messages->oldest_attempt;
+        if ((*budget)-- <= 0) {
+            return false;
+        }
+        messages->oldest_attempt = oldest->newer;
+        free_attempt(oldest);
     }
-    qn_map_done(&queue->attempts);
-    queue->attempts = (struct qn_map){0};
+    qn_map_done(&messages->attempts);
+    return true;
 }
 
 void qn_attempt_restore(struct qn_queue *queue, const struct qn_attempt_row *row)
@@ -181,5 +195,5 @@ void qn_attempt_restore(struct qn_queue *queue, const struct qn_attempt_row *row
     if (attempt->counter > queue->next_attempt) {
         queue->next_attempt = attempt->counter;
     }
-    append(queue, attempt);
+    append(queue->messages, attempt);
 }

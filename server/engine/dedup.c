@@ -9,18 +9,17 @@ static bool same_key(const struct qn_map_node *node, const void *key)
     return qn_str_equal(entry->key, *(const struct qn_str *)key);
 }
 
-static void ensure_map(struct qn_queue *queue)
+void qn_deduplication_init(struct messages *messages)
 {
-    if (queue->deduplications.same == NULL) {
-        qn_map_init(&queue->deduplications, same_key);
-    }
+    qn_map_init(&messages->deduplications, same_key);
 }
 
 bool qn_deduplication_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
                            struct qn_sent *ret_sent)
 {
-    ensure_map(queue);
-    struct qn_map_node *node = qn_map_find(&queue->deduplications, qn_str_hash(key), &key);
+    struct qn_map_node *node =
+        qn_map_find(&queue->messages->deduplications, qn_str_hash(key), &key);
+
     tx->engine->looked_at++;
     if (node == NULL) {
         return false;
@@ -35,24 +34,23 @@ bool qn_deduplication_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_s
     return true;
 }
 
-static void append(struct qn_queue *queue, struct deduplication *entry)
+static void append(struct messages *messages, struct deduplication *entry)
 {
     uint64_t hash = qn_str_hash(entry->key);
-
-    ensure_map(queue);
     /* An entry whose window has passed may still be there under the same key. */
-    struct qn_map_node *old = qn_map_find(&queue->deduplications, hash, &entry->key);
+    struct qn_map_node *old = qn_map_find(&messages->deduplications, hash, &entry->key);
+
     if (old != NULL) {
-        qn_map_remove(&queue->deduplications, old);
+        qn_map_remove(&messages->deduplications, old);
         QN_CONTAINER(old, struct deduplication, node)->counter = 0;
     }
-    qn_map_insert(&queue->deduplications, &entry->node, hash);
-    if (queue->newest_deduplication == NULL) {
-        queue->oldest_deduplication = entry;
+    qn_map_insert(&messages->deduplications, &entry->node, hash);
+    if (messages->newest_deduplication == NULL) {
+        messages->oldest_deduplication = entry;
     } else {
-        queue->newest_deduplication->newer = entry;
+        messages->newest_deduplication->newer = entry;
     }
-    queue->newest_deduplication = entry;
+    messages->newest_deduplication = entry;
 }
 
 static struct deduplication *new_entry(struct qn_str key)
@@ -72,7 +70,7 @@ void qn_deduplication_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_st
     entry->counter = ++queue->next_deduplication;
     entry->sequence = sent->sequence;
     memcpy(entry->message_id, sent->message_id, sizeof(entry->message_id));
-    append(queue, entry);
+    append(queue->messages, entry);
     if (tx->entry != NULL) {
         struct qn_row row = {.kind = QN_ROW_DEDUPLICATION_PUT};
         row.deduplication = (struct qn_deduplication_row){
@@ -87,16 +85,13 @@ void qn_deduplication_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_st
     }
 }
 
-static void drop_oldest(struct qn_queue *queue)
+static void free_oldest(struct messages *messages)
 {
-    struct deduplication *entry = queue->oldest_deduplication;
+    struct deduplication *entry = messages->oldest_deduplication;
 
-    queue->oldest_deduplication = entry->newer;
-    if (queue->oldest_deduplication == NULL) {
-        queue->newest_deduplication = NULL;
-    }
-    if (entry->counter != 0) {
-        qn_map_remove(&queue->deduplications, &entry->node);
+    messages->oldest_deduplication = entry->newer;
+    if (messages->oldest_deduplication == NULL) {
+        messages->newest_deduplication = NULL;
     }
     qn_memory_free((char *)(uintptr_t)entry->key.ptr);
     qn_memory_free(entry);
@@ -104,13 +99,17 @@ static void drop_oldest(struct qn_queue *queue)
 
 void qn_deduplication_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget)
 {
+    struct messages *messages = queue->messages;
+    struct deduplication *oldest;
     uint64_t last = 0;
 
-    while (queue->oldest_deduplication != NULL && *budget > 0 &&
-           queue->oldest_deduplication->accepted_at_ms + QN_DEDUPLICATION_MS <= now_ms) {
-        uint64_t counter = queue->oldest_deduplication->counter;
-        last = counter > last ? counter : last;
-        drop_oldest(queue);
+    while ((oldest = messages->oldest_deduplication) != NULL && *budget > 0 &&
+           oldest->accepted_at_ms + QN_DEDUPLICATION_MS <= now_ms) {
+        last = oldest->counter > last ? oldest->counter : last;
+        if (oldest->counter != 0) {
+            qn_map_remove(&messages->deduplications, &oldest->node);
+        }
+        free_oldest(messages);
         (*budget)--;
     }
     if (last > 0 && tx->entry != NULL) {
@@ -120,13 +119,16 @@ void qn_deduplication_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now
     }
 }
 
-void qn_deduplication_forget_all(struct qn_queue *queue)
+bool qn_deduplication_free_some(struct messages *messages, int *budget)
 {
-    while (queue->oldest_deduplication != NULL) {
-        drop_oldest(queue);
+    while (messages->oldest_deduplication != NULL) {
+        if ((*budget)-- <= 0) {
+            return false;
+        }
+        free_oldest(messages);
     }
-    qn_map_done(&queue->deduplications);
-    queue->deduplications = (struct qn_map){0};
+    qn_map_done(&messages->deduplications);
+    return true;
 }
 
 void qn_deduplication_restore(struct qn_queue *queue, const struct qn_deduplication_row *row)
@@ -140,5 +142,5 @@ void qn_deduplication_restore(struct qn_queue *queue, const struct qn_deduplicat
     if (entry->counter > queue->next_deduplication) {
         queue->next_deduplication = entry->counter;
     }
-    append(queue, entry);
+    append(queue->messages, entry);
 }

@@ -74,6 +74,8 @@ struct messages *qn_messages_new(struct qn_engine *engine, bool is_fifo)
     qn_ready_init(&messages->ready, engine);
     /* A tenant begins like a group (node, name), so one comparison serves both. */
     qn_map_init(&messages->by_name, same_group);
+    qn_deduplication_init(messages);
+    qn_attempt_init(messages);
     return messages;
 }
 
@@ -113,7 +115,8 @@ static bool free_slice(struct qn_engine *engine, struct messages *messages, int 
 {
     if (!free_some(engine, &messages->first, budget) ||
         !free_some(engine, &messages->redriven_first, budget) ||
-        !free_named(messages, messages->is_fifo, budget)) {
+        !free_named(messages, messages->is_fifo, budget) ||
+        !qn_deduplication_free_some(messages, budget) || !qn_attempt_free_some(messages, budget)) {
         return false;
     }
     qn_heap_done(&messages->redriven_ages);

@@ -193,8 +193,6 @@ static struct qn_queue *queue_new(struct qn_engine *engine, uint32_t number, str
 
 void qn_queue_free(struct qn_engine *engine, struct qn_queue *queue)
 {
-    qn_deduplication_forget_all(queue);
-    qn_attempt_forget_all(queue);
     qn_queue_settings_done(&queue->settings);
     if (queue->messages != NULL) {
         qn_messages_free_now(engine, queue->messages);
@@ -317,10 +315,6 @@ void qn_engine_purge_queue(struct qn_tx *tx, struct qn_queue *queue)
     queue->generation++;
     queue->settings.purged_at_ms = tx->now_ms;
     queue->loaded_count = 0;
-    if (queue->is_fifo) {
-        qn_deduplication_forget_all(queue);
-        qn_attempt_forget_all(queue);
-    }
     qn_queue_emit(tx, queue);
     qn_queue_touch(tx->engine, queue);
 }

@@ -103,7 +103,8 @@ struct tenant {
     int64_t busy_at[BUSY_SLICES]; /* number of the slice that busy_ms holds */
 };
 
-/* All messages of a queue; a purge replaces it whole. */
+/* All messages of a queue and what it remembers of sends and receives; a purge replaces it whole.
+ */
 struct messages {
     bool is_fifo;
     uint32_t first, last;                   /* sent here, by arrival (so by enqueue time) */
@@ -123,6 +124,10 @@ struct messages {
     struct qn_heap noisy;         /* by number in flight */
     int64_t busy_ms[BUSY_SLICES]; /* of all consumers of the queue */
     int64_t busy_at[BUSY_SLICES];
+    struct qn_map deduplications; /* FIFO; in time order, and by key */
+    struct deduplication *oldest_deduplication, *newest_deduplication;
+    struct qn_map attempts;
+    struct attempt *oldest_attempt, *newest_attempt;
     struct messages *next_dead;
     size_t dead_index; /* how far freeing of groups has come */
 };
@@ -198,12 +203,7 @@ struct qn_queue {
     int64_t next_stamp;
     struct qn_waiter *first_waiter, *last_waiter;
     size_t waiter_count;
-    struct qn_map deduplications;
-    struct deduplication *oldest_deduplication, *newest_deduplication;
-    uint64_t next_deduplication;
-    struct qn_map attempts;
-    struct attempt *oldest_attempt, *newest_attempt;
-    uint64_t next_attempt;
+    uint64_t next_deduplication, next_attempt;
     struct loaded *loaded;
     size_t loaded_count;
     struct move_task *task; /* active, with this queue as its source */
@@ -386,7 +386,9 @@ bool qn_deduplication_find(struct qn_tx *tx, struct qn_queue *queue, struct qn_s
 void qn_deduplication_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
                           const struct qn_sent *sent);
 void qn_deduplication_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget);
-void qn_deduplication_forget_all(struct qn_queue *queue);
+void qn_deduplication_init(struct messages *messages);
+/* Frees some of what was left behind; true when nothing is left. */
+bool qn_deduplication_free_some(struct messages *messages, int *budget);
 void qn_deduplication_restore(struct qn_queue *queue, const struct qn_deduplication_row *row);
 
 /* attempt.c */
@@ -396,7 +398,8 @@ enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, st
 void qn_attempt_add(struct qn_tx *tx, struct qn_queue *queue, struct qn_str id,
                     const uint32_t *slots, size_t count);
 void qn_attempt_trim(struct qn_tx *tx, struct qn_queue *queue, int64_t now_ms, int *budget);
-void qn_attempt_forget_all(struct qn_queue *queue);
+void qn_attempt_init(struct messages *messages);
+bool qn_attempt_free_some(struct messages *messages, int *budget);
 void qn_attempt_restore(struct qn_queue *queue, const struct qn_attempt_row *row);
 
 /* move_task.c, move_step.c */

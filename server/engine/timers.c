@@ -43,11 +43,11 @@ static int64_t windows_ms(const struct qn_queue *queue)
 {
     int64_t at = NEVER_MS;
 
-    if (queue->oldest_deduplication != NULL) {
-        at = queue->oldest_deduplication->accepted_at_ms + QN_DEDUPLICATION_MS;
+    if (queue->messages->oldest_deduplication != NULL) {
+        at = queue->messages->oldest_deduplication->accepted_at_ms + QN_DEDUPLICATION_MS;
     }
-    if (queue->oldest_attempt != NULL) {
-        at = earlier(at, queue->oldest_attempt->received_at_ms + QN_ATTEMPT_MS);
+    if (queue->messages->oldest_attempt != NULL) {
+        at = earlier(at, queue->messages->oldest_attempt->received_at_ms + QN_ATTEMPT_MS);
     }
     return at;
 }
