@@ -44,7 +44,7 @@ static void both_receive(const char *queue, int max, const char *members, const 
     for (size_t i = 0; i < f.facts.message_count; i++) {
         qn_buf_append_format(&told, "%s%.*s", i > 0 ? " " : "",
                              QN_STR_ARG(f.facts.messages[i].body));
-        cr_expect_eq(f.facts.messages[i].entry_index, i);
+        cr_expect_eq(f.facts.messages[i].entry_index, (int64_t)i);
         cr_expect_not(qn_str_is_none(f.facts.messages[i].message_id));
     }
     cr_expect_str_eq(fixture_format(&f, "%.*s", QN_STR_ARG(qn_buf_str(&told))), bodies);
