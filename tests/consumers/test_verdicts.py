@@ -16,7 +16,15 @@ ROOT = HERE.parents[1]
 PROGRAM = os.environ.get("QUERN_PROGRAM", str(ROOT / "build" / "release" / "quern"))
 sys.path.insert(0, str(ROOT / "tests" / "sdk"))
 
-from sdk_clients import BUILD, Unavailable, debian, digest_of, prepare_venv, run  # noqa: E402
+from sdk_clients import (  # noqa: E402
+    BUILD,
+    Unavailable,
+    debian,
+    digest_of,
+    installing,
+    prepare_venv,
+    run,
+)
 
 CHECK_S = 900
 AT_ONCE = 2
@@ -53,12 +61,13 @@ def sqs_consumer():
     files = [HERE / "sqs_consumer" / name for name in ("package.json", "package-lock.json")]
     stamp = folder / "installed"
     folder.mkdir(parents=True, exist_ok=True)
-    if not stamp.is_file() or stamp.read_text() != digest_of(*files):
-        for file in files:
-            shutil.copy(file, folder)
-        run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder)
-        stamp.write_text(digest_of(*files))
-    return ["node", shutil.copy(HERE / "sqs_consumer" / "index.mjs", folder)]
+    with installing:
+        if not stamp.is_file() or stamp.read_text() != digest_of(*files):
+            for file in files:
+                shutil.copy(file, folder)
+            run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder)
+            stamp.write_text(digest_of(*files))
+        return ["node", shutil.copy(HERE / "sqs_consumer" / "index.mjs", folder)]
 
 
 # What is checked: a name, how to start it, the options of `quern check`.
@@ -75,6 +84,7 @@ RUNS = {
     "early-ack": (mutant, ["early-ack"], []),
     "skip-without-delete": (mutant, ["skip-without-delete"], []),
     "sqs-consumer": (sqs_consumer, [], []),
+    "sqs-consumer-fifo": (sqs_consumer, [], ["--profile", "fifo"]),
 }
 
 
@@ -171,12 +181,12 @@ def test_wrong_consumer_passes_where_its_mistake_does_not_show(checks, name):
     assert check.verdict("base.ack-after-effect") == "PASS", check.printed
 
 
-@pytest.mark.parametrize("name", ["sqs-consumer"])
+@pytest.mark.parametrize("name", ["sqs-consumer", "sqs-consumer-fifo"])
 def test_published_package_goes_through_without_any_change(checks, name):
     """Nothing of ours is in it, so its effects are not seen: the rest is judged, with reasons."""
     check = checks(name)
     shown = {scenario: check.verdict(scenario) for scenario in check.scenarios}
-    print("sqs-consumer: %s" % json.dumps(shown, indent=2))
+    print("%s: %s" % (name, json.dumps(shown, indent=2)))
     assert set(STANDARD + FIFO) <= set(shown), check.printed
     assert set(shown.values()) <= {"PASS", "WARN", "SKIP", "FAIL"}, check.printed
     assert check.verdict("base.drain-and-profile") in ("PASS", "WARN"), check.printed
