@@ -345,6 +345,7 @@ static void block_signals(int how)
     sigaddset(&signals, SIGINT);
     (void)sigprocmask(how, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error like a full disk */
 }
 
 static void print_help(bool as_markdown)

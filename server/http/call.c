@@ -40,7 +40,6 @@ struct qn_call *qn_call_new(struct qn_client *client)
     call->content_length = -1;
     call->deadline_ms = -1;
     client->call = call;
-    loop->calls_under_way++;
     return call;
 }
 
@@ -75,7 +74,7 @@ void qn_call_end(struct qn_call *call)
             qn_client_expect_end(call->client);
         }
     }
-    loop->calls_under_way--;
+    loop->calls_begun -= call->has_begun;
     if (loop->spare_count == SPARE_MAX || loop->is_stopping) {
         destroy(call);
         return;

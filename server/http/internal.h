@@ -84,6 +84,7 @@ struct qn_call {
     struct qn_request request;
     struct qn_random random;
     enum qn_call_state state;
+    bool has_begun;
     bool is_suspended;
     struct qn_call_list *list; /* the one it stands in */
     struct qn_call *previous, *next;
@@ -178,8 +179,8 @@ struct qn_loop {
     bool streams_resumed;  /* libmicrohttpd has to run for them */
     uint64_t streams_seen; /* the event up to which they were woken */
 
-    size_t under_way; /* bytes of requests and answers */
-    size_t calls_under_way;
+    size_t under_way;   /* bytes of requests and answers */
+    size_t calls_begun; /* whole requests that are not answered yet */
     struct qn_call *overshooting;
     struct qn_call *spare; /* ended calls, kept for reuse */
     size_t spare_count;

@@ -64,8 +64,10 @@ static bool parse_address(struct qn_str where, int port, struct address *address
         size_t close = qn_str_find_char(where, ']');
         struct qn_str rest = qn_str_from(where, close + 1);
         host = qn_str_from(qn_str_first(where, close), 1);
-        if (rest.len > 0) {
-            port_text = rest.ptr[0] == ':' ? qn_str_from(rest, 1) : QN_STR("?");
+        if (close == where.len || (rest.len > 0 && rest.ptr[0] != ':')) {
+            host = QN_STR(""); /* no bracket at its end, or something else behind it */
+        } else if (rest.len > 0) {
+            port_text = qn_str_from(rest, 1);
         }
     } else if (!is_bare_ipv6(where)) {
         host = qn_str_cut(where, ':', &port_text);

@@ -287,6 +287,8 @@ void qn_loop_begin(struct qn_call *call)
     struct qn_error err;
 
     call->state = QN_CALL_RUNNING;
+    call->has_begun = true;
+    call->loop->calls_begun++;
     if (qn_control_owns(call->request.http.path)) {
         qn_control_call(call);
         return;

@@ -137,7 +137,7 @@ static void read_signals(struct qn_loop *loop)
 static bool may_end(const struct qn_loop *loop)
 {
     return loop->is_stopping && loop->resuming.first == NULL &&
-           (loop->calls_under_way == 0 || qn_clock_monotonic_ms() > loop->stop_by_ms);
+           (loop->calls_begun == 0 || qn_clock_monotonic_ms() > loop->stop_by_ms);
 }
 
 /* ---- what epoll tells ---- */

@@ -105,6 +105,8 @@ struct qn_queue *qn_control_find_queue(struct qn_call *call, struct qn_str name)
 
 /* ---- messages ---- */
 
+enum { PEEK_BYTES = 16 * 1024 * 1024 };
+
 static json_t *attributes_of(struct qn_str encoded)
 {
     struct qn_message_attribute attribute;
@@ -156,19 +158,22 @@ static json_t *message_document(const struct qn_peeked *message)
     return document;
 }
 
+/* A page ends at its number of messages, or behind so many bytes of them: bodies are large. */
 static void peek(struct qn_call *call, struct qn_queue *queue, int64_t after, int64_t limit)
 {
     struct qn_loop *loop = call->loop;
     json_t *list = json_array();
     struct qn_peeked message;
     struct qn_tx tx;
+    size_t bytes = 0;
     bool more;
 
     qn_tx_init(loop, &tx, &call->request.arena, &loop->background);
     while ((more = qn_engine_peek(&tx, queue, (uint64_t)after, &message)) &&
-           (int64_t)json_array_size(list) < limit) {
+           (int64_t)json_array_size(list) < limit && bytes < PEEK_BYTES) {
         json_array_append_new(list, message_document(&message));
         after = (int64_t)message.sequence;
+        bytes += message.content.body.len;
     }
     qn_control_answer(call, 200,
                       json_pack("{s:o, s:o}", "messages", list, "next",

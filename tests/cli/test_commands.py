@@ -1,0 +1,147 @@
+"""Subcommands against a running server."""
+import json
+
+import pytest
+
+from commands import refused, run
+
+
+@pytest.fixture
+def server(start):
+    return start("--queue", "orders", "--queue", "jobs.fifo")
+
+
+@pytest.fixture
+def quern(server):
+    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
+
+
+def succeeds(answer):
+    assert answer.returncode == 0 and answer.stderr == "", answer
+    return answer.stdout
+
+
+def test_no_command():
+    assert "--help" in refused()
+
+
+def test_unknown_command():
+    assert "dance" in refused("dance")
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "help"])
+def test_help_lists_the_commands(word):
+    text = succeeds(run(word))
+    for command in "serve check judge bench queues send receive peek purge health version".split():
+        assert "\n  %s " % command in text
+
+
+def test_version_is_the_servers(server):
+    version = server.control("GET", "/_quern/info")[1]["version"]
+    for word in ("version", "--version"):
+        assert succeeds(run(word)) == "quern %s\n" % version
+
+
+@pytest.mark.parametrize("command", "queues send receive peek purge health".split())
+def test_each_command_has_help(command):
+    assert succeeds(run(command, "--help")).startswith("usage: quern %s" % command)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["send"],
+        ["receive"],
+        ["peek"],
+        ["purge"],
+        ["queues", "extra"],
+        ["health", "extra"],
+        ["version", "extra"],
+        ["peek", "a", "b"],
+        ["send", "a", "b", "c"],
+        ["queues", "--nonsense"],
+        ["queues", "-x"],
+        ["receive", "a", "--max", "11"],
+        ["receive", "a", "--wait", "x"],
+        ["receive", "a", "--max"],
+        ["receive", "a", "--delete=yes"],
+        ["peek", "a", "--limit", "0"],
+        ["peek", "a/../../x"],
+        ["send", "a", "b", "--delay", "901"],
+    ],
+)
+def test_misuse_is_one_line(words):
+    refused(*words)
+
+
+def test_health(quern, server):
+    assert succeeds(quern("health")) == "ok\n"
+    assert json.loads(succeeds(quern("health", "--json"))) == {"status": "ok"}
+    assert succeeds(run("health", "--endpoint", server.endpoint)) == "ok\n"
+
+
+@pytest.mark.parametrize("words", [["health"], ["queues"], ["send", "q", "x"], ["peek", "q"]])
+def test_no_server_is_exit_code_1(words):
+    answer = run(*words, "--endpoint", "http://127.0.0.1:9")
+    assert answer.returncode == 1 and answer.stdout == ""
+    assert answer.stderr.count("\n") == 1 and "127.0.0.1:9" in answer.stderr
+
+
+def test_queues_as_table_and_json(quern):
+    lines = succeeds(quern("queues")).splitlines()
+    assert lines[0].split()[:4] == ["NAME", "ACCOUNT", "REGION", "VISIBLE"]
+    assert [line.split()[0] for line in lines[1:]] == ["jobs.fifo", "orders"]
+    document = json.loads(succeeds(quern("queues", "--json")))
+    assert [q["name"] for q in document["queues"]] == ["jobs.fifo", "orders"]
+
+
+def test_send_peek_receive_delete(quern):
+    sent = succeeds(quern("send", "orders", "a\tbody")).strip()
+    lines = succeeds(quern("peek", "orders")).splitlines()
+    assert lines[1].split()[1:4] == [sent, "visible", "0"] and lines[1].endswith("a body")
+    lines = succeeds(quern("receive", "orders", "--delete")).splitlines()
+    assert lines[1].split()[:2] == [sent, "1"]
+    assert succeeds(quern("peek", "orders")).count("\n") == 1
+    assert succeeds(quern("receive", "orders")) == ""
+
+
+def test_json_has_the_whole_message(quern):
+    sent = json.loads(succeeds(quern("send", "orders", "line\nline", "--json")))
+    (message,) = json.loads(succeeds(quern("receive", "orders", "--json")))
+    assert message["MessageId"] == sent["MessageId"] and message["Body"] == "line\nline"
+    assert json.loads(succeeds(quern("receive", "orders", "--json"))) == []
+    (peeked,) = json.loads(succeeds(quern("peek", "orders", "--json")))["messages"]
+    assert peeked["state"] == "in-flight"
+
+
+@pytest.mark.parametrize("words", [["send", "orders"], ["send", "orders", "-"]])
+def test_body_from_stdin(quern, words):
+    succeeds(quern(*words, stdin="from\nstdin"))
+    (message,) = json.loads(succeeds(quern("receive", "orders", "--json")))
+    assert message["Body"] == "from\nstdin"
+
+
+def test_send_to_fifo(quern):
+    for _ in range(2):
+        succeeds(quern("send", "jobs.fifo", "x", "--group", "g", "--deduplication", "d"))
+    (message,) = json.loads(succeeds(quern("receive", "jobs.fifo", "--max", "10", "--json")))
+    assert message["Attributes"]["MessageGroupId"] == "g"
+
+
+def test_queue_by_url(quern, server):
+    succeeds(quern("send", server.endpoint + "/000000000000/orders", "x"))
+    assert len(json.loads(succeeds(quern("receive", "orders", "--json")))) == 1
+
+
+def test_purge(quern):
+    succeeds(quern("send", "orders", "x"))
+    assert succeeds(quern("purge", "orders")).startswith("purged http://")
+    assert succeeds(quern("receive", "orders")) == ""
+
+
+def test_what_the_server_refuses_is_exit_code_1(quern):
+    for words in (["send", "nope", "x"], ["purge", "nope"], ["receive", "nope"], ["send", "orders", ""]):
+        answer = quern(*words)
+        assert answer.returncode == 1 and answer.stdout == "" and answer.stderr.count("\n") == 1, answer
+    answer = quern("peek", "nope")
+    assert answer.returncode == 1 and answer.stderr == "error peek: there is no queue nope\n"

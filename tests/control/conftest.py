@@ -1,0 +1,60 @@
+import itertools
+import pathlib
+import signal
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "cases"), str(HERE.parent / "http")]
+
+from exchange import client as exchange_client  # noqa: E402
+from exchange import process  # noqa: E402
+
+_serial = itertools.count(1)
+
+
+@pytest.fixture
+def start():
+    """Starts servers with the given options; all of them must end cleanly."""
+    running = []
+
+    def started(*options, clock="virtual"):
+        server = process.Server(*options, clock=clock)
+        running.append(server)
+        return server
+
+    yield started
+    for server in running:
+        if server.process.poll() != -signal.SIGKILL:  # by the test itself
+            server.stop()
+
+
+@pytest.fixture
+def server(start):
+    """A server of this test's own, on a virtual clock."""
+    return start()
+
+
+@pytest.fixture
+def sqs(server):
+    """Calls of SQS: sqs("SendMessage", QueueUrl=..., ...) answers the members."""
+    connection = exchange_client.Client(server)
+
+    def call(action, **members):
+        answer = connection.call("json", action, members)
+        assert answer.status == 200, answer
+        return answer.members
+
+    yield call
+    connection.close()
+
+
+@pytest.fixture
+def name():
+    return "c%d" % next(_serial)
+
+
+@pytest.fixture
+def queue(sqs, name):
+    return sqs("CreateQueue", QueueName=name)["QueueUrl"]

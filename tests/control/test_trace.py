@@ -1,0 +1,215 @@
+"""The ordered list of events, read at once, waited for, or streamed."""
+import http.client
+import json
+import signal
+import time
+
+import pytest
+
+from parties import Waiting, events, parked, until
+from raw import Raw
+
+
+def kinds(found):
+    return [e["kind"] for e in found]
+
+
+def of(found, *wanted):
+    return [e for e in found if e["kind"] in wanted]
+
+
+@pytest.fixture
+def watched(server):
+    """A server whose trace somebody reads: it is full from now on."""
+    events(server)
+    return server
+
+
+def last_seq(server):
+    return server.control("GET", "/_quern/info")[1]["last_seq"]
+
+
+def test_first_event_is_the_boot(server):
+    first = events(server)[0]
+    assert (first["kind"], first["seq"], first["count"]) == ("boot", 1, 1)
+
+
+def test_calls_are_in_the_trace_before_anybody_reads_it(server, sqs, queue, name):
+    found = of(events(server), "api.in", "api.out")
+    assert [e["action"] for e in found] == ["CreateQueue", "CreateQueue"]
+    assert found[0]["queue"] == name and found[1]["code"] == "OK" and found[1]["status"] == 200
+    assert found[0]["req"] == found[1]["req"] and found[0]["port"] == server.port
+
+
+def test_events_of_a_call_stand_between_its_in_and_out(watched, sqs, queue):
+    since = last_seq(watched)
+    sqs("SendMessage", QueueUrl=queue, MessageBody='{"idempotencyKey":"k-1"}')
+    handle = sqs("ReceiveMessage", QueueUrl=queue)["Messages"][0]["ReceiptHandle"]
+    sqs("ChangeMessageVisibility", QueueUrl=queue, ReceiptHandle=handle, VisibilityTimeout=60)
+    sqs("DeleteMessage", QueueUrl=queue, ReceiptHandle=handle)
+    found = events(watched, since)
+    assert kinds(found) == [
+        "api.in", "msg.send", "api.out",
+        "api.in", "lease.grant", "api.out",
+        "api.in", "lease.extend", "api.out",
+        "api.in", "msg.delete", "api.out",
+    ]
+    assert [e["seq"] for e in found] == list(range(since + 1, since + 13))
+    assert all(e["k"] == "k-1" for e in of(found, "msg.send", "lease.grant", "msg.delete"))
+    grant = of(found, "lease.grant")[0]
+    assert grant["h"] == handle and grant["n"] == 1
+    assert grant["deadline"] == grant["vt"] + 30000
+
+
+def test_parameters_are_shown_without_bodies(watched, sqs, queue):
+    since = last_seq(watched)
+    sqs("SendMessage", QueueUrl=queue, MessageBody="secret", DelaySeconds=3)
+    sqs("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=5, WaitTimeSeconds=0)
+    found = events(watched, since)
+    asked = [e["params"] for e in of(found, "api.in")]
+    assert asked[0] == {"QueueUrl": queue, "DelaySeconds": 3}
+    assert asked[1] == {"QueueUrl": queue, "MaxNumberOfMessages": 5, "WaitTimeSeconds": 0}
+    assert of(found, "api.out")[1]["params"] == {"Messages": 0}
+    assert "secret" not in json.dumps(found)
+
+
+def test_who_called_is_in_the_trace(watched):
+    connection = http.client.HTTPConnection("127.0.0.1", watched.port, timeout=20)
+    since = last_seq(watched)
+    credential = "AWS4-HMAC-SHA256 Credential=QUERN0002/20260101/us-east-1/sqs/aws4_request"
+    connection.request("POST", "/", "{}", {
+        "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.ListQueues",
+        "Authorization": credential, "amz-sdk-invocation-id": "i-1", "amz-sdk-request": "attempt=2; max=3"})
+    connection.getresponse().read()
+    connection.close()
+    (call,) = of(events(watched, since), "api.in")
+    assert (call["instance"], call["invocation"], call["attempt"]) == ("QUERN0002", "i-1", 2)
+
+
+def test_refused_calls_are_in_the_trace(watched):
+    since = last_seq(watched)
+    for body, target in (("{", "SendMessage"), ("{}", "SendMessage"), ("{}", "Dance")):
+        connection = http.client.HTTPConnection("127.0.0.1", watched.port, timeout=20)
+        connection.request("POST", "/", body, {"Content-Type": "application/x-amz-json-1.0",
+                                               "X-Amz-Target": "AmazonSQS." + target})
+        connection.getresponse().read()
+        connection.close()
+    found = events(watched, since)
+    assert kinds(found) == ["api.in", "api.out"] * 3
+    assert [e["code"] for e in of(found, "api.out")] == [
+        "SerializationException", "MissingParameter", "UnknownOperationException"]
+
+
+def test_poll_is_answered_when_it_is(watched, sqs, queue):
+    since = last_seq(watched)
+    poll = Waiting(watched, "ReceiveMessage", QueueUrl=queue, WaitTimeSeconds=20)
+    until(lambda: parked(watched) == 1)
+    sqs("SendMessage", QueueUrl=queue, MessageBody="x")
+    poll.members()
+    found = events(watched, since)
+    assert kinds(found) == ["api.in", "api.in", "msg.send", "api.out", "lease.grant", "api.out"]
+    assert found[0]["req"] == found[5]["req"]
+
+
+def test_clock_and_marks_are_in_the_trace(watched):
+    since = last_seq(watched)
+    watched.advance_ms(700)
+    assert watched.control("POST", "/_quern/mark", {"name": "ready"}) == (200, {"seq": since + 2})
+    jump, mark = events(watched, since)
+    assert (jump["kind"], jump["to"] - jump["from"]) == ("clock", 700)
+    assert (mark["kind"], mark["reason"]) == ("mark", "ready")
+
+
+def test_mark_needs_a_name(server):
+    assert server.control("POST", "/_quern/mark", {})[0] == 400
+
+
+@pytest.mark.parametrize("query", ["since=x", "since=-1", "wait_ms=x", "wait_ms=600001"])
+def test_bad_parameters_are_400(server, query):
+    assert server.control("GET", "/_quern/trace?" + query)[0] == 400
+
+
+def test_nothing_new_is_an_empty_answer(watched):
+    assert events(watched, last_seq(watched)) == []
+
+
+def test_wait_ends_when_an_event_comes(watched, sqs):
+    import threading
+
+    since = last_seq(watched)
+    found = []
+    reader = threading.Thread(target=lambda: found.extend(events(watched, since, wait_ms=20000)))
+    reader.start()
+    time.sleep(0.1)
+    assert reader.is_alive()
+    sqs("ListQueues")
+    reader.join(10)
+    assert not reader.is_alive() and found[0]["kind"] == "api.in"
+
+
+def test_wait_ends_empty_after_its_time(watched):
+    started = time.monotonic()
+    assert events(watched, last_seq(watched), wait_ms=200) == []
+    assert 0.15 < time.monotonic() - started < 10
+
+
+def test_stream_goes_on(watched, sqs):
+    connection = http.client.HTTPConnection("127.0.0.1", watched.port, timeout=20)
+    connection.request("GET", "/_quern/trace?since=%d&stream=1" % last_seq(watched))
+    answer = connection.getresponse()
+    assert answer.status == 200 and answer.getheader("Transfer-Encoding") == "chunked"
+    for _ in range(3):
+        sqs("ListQueues")
+        assert [json.loads(answer.readline())["kind"] for _ in range(2)] == ["api.in", "api.out"]
+    connection.close()
+    sqs("ListQueues")
+
+
+def test_stream_begins_with_what_is_there(server, sqs):
+    for _ in range(2000):
+        sqs("ListQueues")
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("GET", "/_quern/trace?stream=1")
+    answer = connection.getresponse()
+    numbers = [json.loads(answer.readline())["seq"] for _ in range(4001)]
+    assert numbers == list(range(1, 4002))
+    connection.close()
+
+
+def test_stream_ends_with_the_server(start):
+    server = start()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("GET", "/_quern/trace?stream=1")
+    answer = connection.getresponse()
+    assert json.loads(answer.readline())["kind"] == "boot"
+    server.process.send_signal(signal.SIGTERM)
+    assert answer.read() == b""
+    connection.close()
+    assert server.process.wait(20) == 0
+
+
+def test_reader_that_fell_behind_is_told(server):
+    """The ring in memory holds a bounded number of events."""
+    with Raw(server) as raw:
+        for _ in range(500):
+            raw.send(raw.json("ListQueues", {}) * 100)
+            for _ in range(100):
+                assert raw.read().status == 200
+    found = events(server, 1)
+    assert found[0]["kind"] == "gap" and found[0]["count"] == found[1]["seq"] - 2
+    assert found[-1]["seq"] == 100_001
+
+
+def test_trace_file_outlives_a_kill(start, tmp_path):
+    options = ("--db", str(tmp_path / "q.db"), "--trace", str(tmp_path / "trace"))
+    server = start(*options)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("POST", "/", '{"QueueName":"kept"}', {
+        "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.CreateQueue"})
+    assert connection.getresponse().status == 200
+    connection.close()
+    server.kill()
+    found = events(start(*options))
+    assert kinds(found) == ["boot", "api.in", "api.out", "boot"]
+    assert found[1]["params"] == {"QueueName": "kept"}
+    assert found[3]["lsn"] >= 1 and [e["seq"] for e in found] == [1, 2, 3, 4]
