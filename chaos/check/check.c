@@ -15,14 +15,7 @@
 #include "chaos/check/report/report.h"
 #include "server/base/random.h"
 
-enum {
-    EXIT_WELL = 0,
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-    EXIT_INCONCLUSIVE = 3,
-    EXIT_BROKEN = 4,
-    PATH_ROOM = 4096
-};
+enum { PATH_ROOM = 4096 };
 
 /* The first one teaches the harness what the others should know. */
 static const char profiling_scenario[] = "base.drain-and-profile";
@@ -37,12 +30,13 @@ struct checking {
     char program[PATH_ROOM];
     char run_id[32];
     int signal_fd;
+    bool has_skipped; /* a scenario of the profile */
 };
 
-static int complain(const char *word, const struct qn_error *err)
+static int complain(const struct qn_error *err)
 {
-    (void)fprintf(stderr, "quern %s: %s\n", word, err->message);
-    return EXIT_USAGE;
+    (void)fprintf(stderr, "quern check: %s\n", err->message);
+    return QN_CHECK_USAGE;
 }
 
 static size_t rank(const struct qn_scenario *scenario)
@@ -259,6 +253,9 @@ static bool check_one(struct checking *checking, const struct qn_scenario *scena
     if (entry->result.cannot_start) {
         return false;
     }
+    checking->has_skipped =
+        checking->has_skipped ||
+        (entry->is_of_profile && entry->result.judgement.outcome == QN_OUTCOME_SKIP);
     qn_report_entry_print(report, entry);
     learn(checking, entry);
     return !entry->result.is_interrupted;
@@ -267,22 +264,16 @@ static bool check_one(struct checking *checking, const struct qn_scenario *scena
 static int exit_code(const struct checking *checking)
 {
     size_t counts[QN_OUTCOME_COUNT];
-    bool skipped = false;
 
     qn_report_count(&checking->report, counts);
-    for (size_t i = 0; i < checking->report.count; i++) {
-        const struct qn_report_entry *entry = &checking->report.entries[i];
-        skipped =
-            skipped || (entry->is_of_profile && entry->result.judgement.outcome == QN_OUTCOME_SKIP);
-    }
     if (counts[QN_OUTCOME_FAIL] > 0 || (checking->options.strict && counts[QN_OUTCOME_WARN] > 0) ||
-        (checking->options.no_skip && skipped)) {
-        return EXIT_FAILED;
+        (checking->options.no_skip && checking->has_skipped)) {
+        return QN_CHECK_FAILED;
     }
     if (counts[QN_OUTCOME_ERROR] > 0) {
-        return EXIT_BROKEN;
+        return QN_CHECK_BROKEN;
     }
-    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? EXIT_INCONCLUSIVE : EXIT_WELL;
+    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? QN_CHECK_INCONCLUSIVE : QN_CHECK_WELL;
 }
 
 static int run_all(struct checking *checking)
@@ -305,15 +296,34 @@ static int run_all(struct checking *checking)
         report->count > 0 ? &report->entries[report->count - 1] : NULL;
     if (last != NULL && last->result.cannot_start) {
         (void)fprintf(stderr, "quern check: %s\n", last->result.judgement.text);
-        return EXIT_USAGE;
+        return QN_CHECK_USAGE;
     }
     qn_report_end(report);
     if (checking->options.json_path != NULL &&
         !qn_report_write_json(report, checking->options.json_path, &err)) {
-        (void)complain("check", &err);
-        return EXIT_BROKEN;
+        (void)complain(&err);
+        return QN_CHECK_BROKEN;
     }
     return exit_code(checking);
+}
+
+/* Found out before the minutes that a run takes, not after. */
+static bool can_write(const struct qn_check_options *o, struct qn_error *err)
+{
+    if (o->keep_directory != NULL && ((mkdir(o->keep_directory, 0755) < 0 && errno != EEXIST) ||
+                                      access(o->keep_directory, W_OK | X_OK) < 0)) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--keep %s: %s", o->keep_directory,
+                       strerror(errno));
+    }
+    FILE *file = o->json_path != NULL ? fopen(o->json_path, "ae") : NULL;
+    if (o->json_path != NULL && file == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--json %s: %s", o->json_path,
+                       strerror(errno));
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return true;
 }
 
 static bool prepare(struct checking *checking, struct qn_error *err)
@@ -321,10 +331,8 @@ static bool prepare(struct checking *checking, struct qn_error *err)
     const char *base = getenv("TMPDIR");
     sigset_t signals;
 
-    if (checking->options.keep_directory != NULL &&
-        mkdir(checking->options.keep_directory, 0755) < 0 && errno != EEXIST) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s",
-                       checking->options.keep_directory, strerror(errno));
+    if (!can_write(&checking->options, err)) {
+        return false;
     }
     if (checking->options.server_program == NULL) {
         ssize_t len = readlink("/proc/self/exe", checking->program, PATH_ROOM - 1);
@@ -375,18 +383,18 @@ int qn_check_main(int argc, char **argv)
     struct checking *checking = qn_memory_new(sizeof(*checking));
     struct qn_check_options *o = &checking->options;
     struct qn_error err;
-    int code = EXIT_WELL;
+    int code = QN_CHECK_WELL;
 
     checking->signal_fd = -1;
     if (!qn_options_read(argc, argv, o, &err) || !read_scenarios(checking, &err) ||
         !check_patterns(checking, &err)) {
-        code = complain("check", &err);
+        code = complain(&err);
     } else if (o->wants_help) {
         qn_options_print_help(stdout);
     } else if (o->wants_list) {
         list_scenarios(checking);
     } else if (!prepare(checking, &err)) {
-        code = complain("check", &err);
+        code = complain(&err);
     } else {
         uint64_t fresh = qn_random_fresh_seed() % 1000000; /* short enough to be typed again */
         checking->report = (struct qn_report){
@@ -400,79 +408,5 @@ int qn_check_main(int argc, char **argv)
         code = run_all(checking);
     }
     finish(checking);
-    return code;
-}
-
-static bool read_file(const char *path, struct qn_buf *buf, struct qn_error *err)
-{
-    char block[16384];
-    size_t len;
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-
-    if (file == NULL) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, strerror(errno));
-    }
-    while ((len = fread(block, 1, sizeof(block), file)) > 0) {
-        qn_buf_append(buf, block, len);
-    }
-    bool ok = ferror(file) == 0;
-    if (file != stdin) {
-        (void)fclose(file);
-    }
-    return ok || qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: cannot be read", path);
-}
-
-static int print_judgement(const struct qn_history *history, const struct qn_judgement *judgement)
-{
-    static const int codes[QN_OUTCOME_COUNT] = {
-        [QN_OUTCOME_FAIL] = EXIT_FAILED,
-        [QN_OUTCOME_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
-        [QN_OUTCOME_ERROR] = EXIT_BROKEN,
-    };
-
-    (void)printf("%s%s%s\n", qn_outcome_name(judgement->outcome),
-                 judgement->text[0] != '\0' ? "  " : "", judgement->text);
-    for (size_t i = 0; i < judgement->invariant_count; i++) {
-        const struct qn_invariant *invariant = &judgement->invariants[i];
-        static const char *const results[] = {"held", "BROKEN", "not observable"};
-        (void)printf("  %-20s %s%s%s\n", invariant->name, results[invariant->finding.result],
-                     invariant->finding.text[0] != '\0' ? ": " : "", invariant->finding.text);
-        if (invariant->finding.result == QN_RESULT_FAIL) {
-            qn_report_witness(stdout, history, &invariant->finding);
-        }
-    }
-    return codes[judgement->outcome];
-}
-
-int qn_judge_main(int argc, char **argv)
-{
-    struct qn_history history;
-    struct qn_judgement judgement = {0};
-    struct qn_buf text;
-    struct qn_error err;
-    int code;
-
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        (void)puts("usage: quern judge TRACE\n\nJudges a trace that `quern check --keep` stored.");
-        return EXIT_WELL;
-    }
-    if (argc != 2 || (argv[1][0] == '-' && argv[1][1] != '\0')) {
-        (void)fputs("quern judge: usage: quern judge TRACE\n", stderr);
-        return EXIT_USAGE;
-    }
-    qn_history_init(&history);
-    qn_buf_init(&text, SIZE_MAX / 2);
-    if (!read_file(argv[1], &text, &err) || !qn_history_read(&history, qn_buf_str(&text), &err)) {
-        code = complain("judge", &err);
-        goto out;
-    }
-    qn_history_settle(&history);
-    code = qn_judge(&history, &judgement, &err) ? print_judgement(&history, &judgement)
-                                                : complain("judge", &err);
-
-out:
-    qn_judgement_done(&judgement);
-    qn_buf_done(&text);
-    qn_history_done(&history);
     return code;
 }

@@ -2,11 +2,18 @@
 #ifndef QN_CHECK_CHECK_H
 #define QN_CHECK_CHECK_H
 
-/* Puts a consumer through the scenarios. argv[0] is the word "check". Returns the exit code: 0 all
- * well, 1 a verdict of FAIL (or WARN with --strict, SKIP with --no-skip), 2 usage, 3 inconclusive,
- * 4 the harness or the server failed by itself. */
+/* Exit codes. */
+enum {
+    QN_CHECK_WELL = 0,
+    QN_CHECK_FAILED = 1, /* a FAIL; a WARN with --strict, a SKIP with --no-skip */
+    QN_CHECK_USAGE = 2,
+    QN_CHECK_INCONCLUSIVE = 3,
+    QN_CHECK_BROKEN = 4 /* the harness or the server failed by itself */
+};
+
+/* Puts a consumer through the scenarios. argv[0] is the word "check". */
 int qn_check_main(int argc, char **argv);
-/* Judges a stored trace anew. argv[0] is the word "judge". The same exit codes. */
+/* Judges a stored trace anew. argv[0] is the word "judge". */
 int qn_judge_main(int argc, char **argv);
 
 #endif

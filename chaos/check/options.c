@@ -175,7 +175,7 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
         struct qn_str rest;
         struct qn_str name = qn_str_cut(qn_str_from_cstr(argv[i]), '=', &rest);
         const struct row *row = find_row(name);
-        const char *text = rest.ptr;
+        const char *text = rest.ptr; /* NULL: the next word, or none for a flag */
         if (row == NULL) {
             return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                            "unknown option %s (the consumer's command comes after --)", argv[i]);
@@ -190,7 +190,7 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
             }
             text = argv[++i];
         }
-        if (!set(row, text, &values, err)) {
+        if (!set(row, text != NULL ? text : "", &values, err)) {
             return false;
         }
         values.options.has_seed = values.options.has_seed || strcmp(row->name, "--seed") == 0;

@@ -113,6 +113,18 @@ static bool read_loads(const struct reader *reader)
     return scenario->load_count > 0 || fail(reader, "no load", QN_STR(""));
 }
 
+/* What the harness can do itself; the rest is for the server to accept or to refuse. */
+static bool can_carry_out(const struct qn_rule *rule)
+{
+    for (size_t i = 0; i < rule->action_count; i++) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        if (verb != QN_DO_HOLD && verb != QN_DO_KILL && verb != QN_DO_SIGNAL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A fault is a rule, or an object of a rule and how often it has to fire. */
 static bool read_fault(const struct reader *reader, const json_t *item,
                        struct qn_scenario_fault *fault)
@@ -125,6 +137,10 @@ static bool read_fault(const struct reader *reader, const json_t *item,
     fault->planned = number_of(item, "planned", 1);
     if (!qn_rule_parse(text, 1, NULL, &fault->rule, &why)) {
         return fail(reader, "fault", qn_str_from_cstr(why.message));
+    }
+    if (fault->rule->target != QN_TARGET_SQS && !can_carry_out(fault->rule)) {
+        return fail(reader, "at the sink and at processes, a fault can hold, kill and signal",
+                    text);
     }
     if (!qn_str_is_none(fault->rule->name)) {
         fault->name = qn_arena_copy(&scenario->arena, fault->rule->name);

@@ -98,15 +98,24 @@ static void write_header(struct qn_running *run)
 {
     const struct qn_check_options *o = run->options;
     const struct qn_profile *learned = run->learned;
-    json_t *facts = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "id", run->run_id,
-        "profile", o->is_fifo ? "fifo" : "standard", "queue", run->queue_name.ptr, "dlq",
-        run->dlq_name.ptr != NULL ? run->dlq_name.ptr : "", "self", QN_SERVER_SELF, "seed",
-        (json_int_t)run->seed, "level",
-        (json_int_t)(learned->is_known ? learned->level : QN_LEVEL_PROTOCOL), "visibility_ms",
-        (json_int_t)(run->visibility_s * 1000), "grace_ms", (json_int_t)o->grace_ms, "concurrency",
-        (json_int_t)(o->concurrency > 0 ? o->concurrency : learned->concurrency), "max_receive",
-        (json_int_t)run->scenario->max_receive, "faults", planned_faults(run->scenario));
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"seed", (int64_t)run->seed},
+        {"level", learned->is_known ? learned->level : QN_LEVEL_PROTOCOL},
+        {"visibility_ms", run->visibility_s * 1000},
+        {"grace_ms", o->grace_ms},
+        {"concurrency", o->concurrency > 0 ? o->concurrency : learned->concurrency},
+        {"max_receive", run->scenario->max_receive},
+    };
+    json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "id", run->run_id, "profile",
+                              o->is_fifo ? "fifo" : "standard", "queue", run->queue_name.ptr, "dlq",
+                              run->dlq_name.ptr != NULL ? run->dlq_name.ptr : "", "self",
+                              QN_SERVER_SELF, "faults", planned_faults(run->scenario));
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        json_object_set_new(facts, numbers[i].name, json_integer(numbers[i].value));
+    }
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
                                run->scenario->json, "run", facts);
     struct qn_buf text;

@@ -101,6 +101,8 @@ Test(scenario, wrong_files_are_refused)
     expect_refused("{\"id\":\"a\",\"load\":[\"ok work=fast\"]}", "work=fast");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on nothing do nothing\"]}",
                    "fault");
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on work.begin do hang\"]}",
+                   "hold, kill and signal");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"end\":{\"settle\":\"x\"}}", "not a time");
 }
 
