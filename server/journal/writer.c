@@ -27,7 +27,8 @@ struct qn_writer {
     struct qn_batch batch;
     struct qn_dead dead;
     bool may_have_dead;
-    int reported_code; /* SQLite's error under way, or SQLITE_OK */
+    int reported_code;   /* SQLite's error under way, or SQLITE_OK */
+    int checkpoint_code; /* the same of checkpoints */
     int back_off_ms;
     struct qn_waker waker;
     pthread_t thread;
@@ -225,8 +226,9 @@ static void checkpoint(struct qn_writer *writer)
     int rc = qn_store_checkpoint(writer->store);
     if (rc == SQLITE_OK) {
         atomic_fetch_add(&writer->checkpoints, 1);
-    } else if ((rc & 0xff) != writer->reported_code) {
-        writer->reported_code = rc & 0xff;
+        writer->checkpoint_code = SQLITE_OK;
+    } else if ((rc & 0xff) != writer->checkpoint_code) {
+        writer->checkpoint_code = rc & 0xff;
         atomic_fetch_add(&writer->errors, 1);
         qn_log(QN_LOG_ERROR, "journal", "SQLite cannot checkpoint, going on error=\"%s\" code=%d",
                sqlite3_errstr(rc), rc);

@@ -106,7 +106,7 @@ class Consumer(Client):
             "ReceiveMessage",
             QueueUrl=queue,
             MaxNumberOfMessages=self.random.randint(1, 10),
-            WaitTimeSeconds=self.random.choice((0, 0, 0, 1)),
+            WaitTimeSeconds=int(self.random.random() < 0.03),
             MessageSystemAttributeNames=["All"],
         )
         self.leases += [(queue, *lease) for lease in self.ledger.received(answer.get("Messages", []))]
