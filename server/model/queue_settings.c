@@ -1,4 +1,5 @@
-/* Attributes and tags of a queue: defaults, copies, values as text, and the byte form in the store. */
+/* Attributes and tags of a queue: defaults, copies, values as text, and the byte form in the store.
+ */
 #include "server/model/queue_settings.h"
 
 enum { SETTINGS_VERSION = 1 };
@@ -127,7 +128,8 @@ void qn_queue_settings_set_sources(struct qn_queue_settings *settings, const str
 }
 
 /* The place of the key, or where it would stand. */
-static size_t tag_place(const struct qn_queue_settings *settings, struct qn_str key, bool *ret_found)
+static size_t tag_place(const struct qn_queue_settings *settings, struct qn_str key,
+                        bool *ret_found)
 {
     size_t i = 0;
 
@@ -219,9 +221,8 @@ bool qn_queue_settings_get(const struct qn_queue_settings *settings, enum qn_att
         return get_text(settings->kms_master_key_id, buf);
     case QN_ATTRIBUTE_ID_kms_data_key_reuse_period_seconds:
         return settings->kms_master_key_id != NULL &&
-               get_integer(settings->kms_reuse_s < 0 ? QN_KMS_REUSE_DEFAULT_S
-                                                     : settings->kms_reuse_s,
-                           buf);
+               get_integer(
+                   settings->kms_reuse_s < 0 ? QN_KMS_REUSE_DEFAULT_S : settings->kms_reuse_s, buf);
     case QN_ATTRIBUTE_ID_sqs_managed_sse_enabled:
         return get_boolean(settings->sqs_managed_sse, buf);
     case QN_ATTRIBUTE_ID_fifo_queue:

@@ -87,8 +87,8 @@ void qn_queue_settings_set_tag(struct qn_queue_settings *settings, struct qn_str
                                struct qn_str value);
 void qn_queue_settings_remove_tag(struct qn_queue_settings *settings, struct qn_str key);
 
-/* The value as GetQueueAttributes gives it; false when the attribute is left out. Read-only ones that hang on the queue's
- * state (ARN, counts) are not known here. Writes at most buf's ceiling. */
+/* The value as GetQueueAttributes gives it; false when the attribute is left out. Read-only ones
+ * that hang on the queue's state (ARN, counts) are not known here. Writes at most buf's ceiling. */
 QN_MUST_CHECK bool qn_queue_settings_get(const struct qn_queue_settings *settings,
                                          enum qn_attribute_id id, struct qn_buf *buf);
 
