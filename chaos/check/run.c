@@ -2,7 +2,7 @@
  * clock. */
 #include "chaos/check/run.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -133,7 +133,7 @@ static void carry_out_orders(struct qn_running *run)
             qn_instance_signal(run, instance, order.signal);
         }
         if (order.holds_in_server && is_server_up(run)) {
-            (void)usleep(SETTLE_ALWAYS_MS * 1000);
+            (void)poll(NULL, 0, SETTLE_ALWAYS_MS);
             (void)qn_server_release(&run->server, order.rule.ptr);
         }
     }
@@ -182,8 +182,10 @@ static void note_readiness(struct qn_running *run, int64_t now_ms)
             run->faults.ready_ms = run->ready_virtual_ms;
         }
     }
-    /* A slow start is not held against the consumer, the first time or any other. */
-    if (run->ready_virtual_ms != 0 && !all_are_ready(run)) {
+    /* A slow start is not held against the consumer, the first time or any other; up to a limit,
+     * for one that never comes up again. */
+    if (run->ready_virtual_ms != 0 && !all_are_ready(run) &&
+        run->paused_ms < run->options->startup_ms) {
         run->paused_ms += now_ms - run->last_pass_ms;
     }
     run->last_pass_ms = now_ms;

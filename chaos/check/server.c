@@ -13,7 +13,7 @@
 #include "chaos/check/process.h"
 #include "server/base/clock.h"
 
-enum { START_LIMIT_MS = 20000, STOP_LIMIT_MS = 5000, PATH_ROOM = 4200 };
+enum { START_LIMIT_MS = 20000, START_ATTEMPTS = 3, STOP_LIMIT_MS = 5000, PATH_ROOM = 4200 };
 
 bool qn_server_fail(struct qn_error *err, const char *what, const struct quern_error *cause)
 {
@@ -115,20 +115,15 @@ static bool bring_up(struct qn_server *server, int64_t virtual_ms, struct qn_err
     return qn_recorder_map(server->recorder, server->trace_path, err);
 }
 
-bool qn_server_start(struct qn_server *server, const struct qn_server_options *options,
-                     struct qn_recorder *recorder, struct qn_error *err)
+/* A client for the port that the server is going to have. */
+static bool aim(struct qn_server *server, struct qn_error *err)
 {
-    struct qn_clock wall = qn_clock_system();
     struct quern_error cause;
 
-    *server = (struct qn_server){
-        .options = *options,
-        .port = free_port(),
-        .rules = json_array(),
-        .recorder = recorder,
-    };
+    quern_client_free(server->client);
+    server->client = NULL;
+    server->port = free_port();
     (void)snprintf(server->endpoint, sizeof(server->endpoint), "http://127.0.0.1:%d", server->port);
-    (void)snprintf(server->trace_path, sizeof(server->trace_path), "%s/trace", options->directory);
     const struct quern_options client = {
         .endpoint = server->endpoint,
         .region = "us-east-1",
@@ -136,12 +131,36 @@ bool qn_server_start(struct qn_server *server, const struct qn_server_options *o
         .secret_key = "quern",
         .timeout_ms = 10000,
         .retry_base_ms = 50,
-        .seed = options->seed + 1,
+        .seed = server->options.seed + 1,
     };
-    if (!quern_client_new(&client, &server->client, &cause)) {
-        return qn_server_fail(err, "client", &cause);
+    return quern_client_new(&client, &server->client, &cause) ||
+           qn_server_fail(err, "client", &cause);
+}
+
+bool qn_server_start(struct qn_server *server, const struct qn_server_options *options,
+                     struct qn_recorder *recorder, struct qn_error *err)
+{
+    struct qn_clock wall = qn_clock_system();
+
+    *server = (struct qn_server){
+        .options = *options,
+        .rules = json_array(),
+        .recorder = recorder,
+    };
+    (void)snprintf(server->trace_path, sizeof(server->trace_path), "%s/trace", options->directory);
+    /* Somebody else may take the port between its choice and its use. */
+    for (int attempt = 1; attempt <= START_ATTEMPTS; attempt++) {
+        if (!aim(server, err)) {
+            return false;
+        }
+        if (bring_up(server, wall.now_ms(wall.state), err)) {
+            return true;
+        }
+        if (server->pid != 0) {
+            return false;
+        }
     }
-    return bring_up(server, wall.now_ms(wall.state), err);
+    return false;
 }
 
 bool qn_server_restart(struct qn_server *server, struct qn_error *err)

@@ -31,12 +31,13 @@ static void name_those_left(const struct qn_table *messages, int64_t left,
 
     for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
         const struct message *message = item->value;
-        if (message->in_queue) {
-            first = first != NULL ? first : message;
-            qn_finding_witness(finding, message->last_seq);
+        /* One that was tried and not finished tells more than one that nobody touched. */
+        if (message->in_queue && (first == NULL || message->leases > first->leases)) {
+            first = message;
         }
     }
     if (first != NULL) {
+        qn_finding_witness(finding, first->last_seq);
         qn_finding_set(
             finding, QN_RESULT_FAIL,
             "%lld messages still in the queue at the deadline, among them %.*s (received "

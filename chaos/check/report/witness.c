@@ -172,7 +172,16 @@ static void print_line(FILE *file, const struct qn_check_event *event, bool mark
 static bool belongs(const struct story *story, const struct qn_finding *finding,
                     const struct qn_check_event *event)
 {
-    return is_witness(finding, event->seq) || is_told(story, event);
+    bool is_of_story = qn_str_is_none(event->k) || has_key(story, event->k);
+
+    return (is_witness(finding, event->seq) && is_of_story) || is_told(story, event);
+}
+
+static void add_key(struct story *story, struct qn_str k, size_t most)
+{
+    if (!qn_str_is_none(k) && !has_key(story, k) && story->key_count < most) {
+        story->keys[story->key_count++] = k;
+    }
 }
 
 static struct story story_of(const struct qn_history *history, const struct qn_finding *finding)
@@ -181,13 +190,13 @@ static struct story story_of(const struct qn_history *history, const struct qn_f
     size_t most = finding->witness_count > 2 ? 1 : KEYS_MAX;
     struct story story = {.first = UINT64_MAX};
 
-    for (size_t i = 0; i < history->count; i++) {
-        const struct qn_check_event *event = &history->events[i];
-        if (is_witness(finding, event->seq)) {
-            story.first = event->seq < story.first ? event->seq : story.first;
-            story.last = event->seq;
-            if (!qn_str_is_none(event->k) && !has_key(&story, event->k) && story.key_count < most) {
-                story.keys[story.key_count++] = event->k;
+    for (size_t w = 0; w < finding->witness_count; w++) {
+        for (size_t i = 0; i < history->count; i++) {
+            const struct qn_check_event *event = &history->events[i];
+            if (event->seq == finding->witness[w]) {
+                add_key(&story, event->k, most);
+                story.first = event->seq < story.first ? event->seq : story.first;
+                story.last = event->seq > story.last ? event->seq : story.last;
             }
         }
     }
