@@ -3,6 +3,8 @@
  * RCV-6). */
 #include "server/engine/state.h"
 
+#include <assert.h>
+
 static void deadline_moved(void *owner, uint32_t index, uint32_t position)
 {
     /* Deadlines are looked up through the waiter's index; its place in the heap is kept beside it.
@@ -62,6 +64,7 @@ static void leave_queue(struct qn_waiter *waiter)
 {
     struct qn_queue *queue = waiter->queue;
 
+    assert(queue != NULL); /* a waiter without a queue is over, and stands in the other list */
     if (waiter->previous == NULL) {
         queue->first_waiter = waiter->next;
     } else {
