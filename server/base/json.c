@@ -165,6 +165,14 @@ static inline size_t escape_length(const char *at, const char *end, uint32_t *re
     return 12;
 }
 
+static bool fail_escape(struct qn_json *json, const char *at)
+{
+    int32_t unit = code_unit(at, json->end);
+
+    json->lone_surrogate = unit >= 0xD800 && unit <= 0xDFFF;
+    return fail(json);
+}
+
 /* Takes a string and checks all of it. Gives what stands between the quotes, still with its
  * escapes. */
 static bool scan_string(struct qn_json *json, struct qn_str *ret_raw, bool *ret_has_escapes)
@@ -189,7 +197,7 @@ static bool scan_string(struct qn_json *json, struct qn_str *ret_raw, bool *ret_
             len = (unsigned char)*at >= 0x80 ? qn_utf8_sequence(at, end) : 0;
         }
         if (len == 0) {
-            return fail(json);
+            return fail_escape(json, at);
         }
         at += len;
         /* Text that is not ASCII seldom comes in single characters. */

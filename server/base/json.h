@@ -24,8 +24,9 @@ struct qn_json {
     const char *end;
     struct qn_arena *arena; /* for strings with escapes */
     int depth;
-    bool failed;        /* sticky: every later call answers as at the end */
-    bool out_of_memory; /* the arena's ceiling was the reason */
+    bool failed;         /* sticky: every later call answers as at the end */
+    bool out_of_memory;  /* the arena's ceiling was the reason */
+    bool lone_surrogate; /* half of a surrogate pair in a string was the reason */
 };
 
 /* The text must stay where it is for as long as the strings are used. */

@@ -46,10 +46,28 @@ static bool take_null(struct reader *reader)
     return qn_json_peek(&reader->json) == QN_JSON_NULL && qn_json_null(&reader->json);
 }
 
+/* The texts of a message have an error of their own for what is no character (MSG-2, MA-6), and
+ * half of a surrogate pair is none. */
+static bool fail_string(struct reader *reader, const char *name)
+{
+    struct qn_str member = qn_str_from_cstr(name);
+
+    if (reader->json.lone_surrogate && qn_str_equal(member, QN_STR("MessageBody"))) {
+        return qn_fail(
+            reader->err, QN_ERR_INVALID_MESSAGE_CONTENTS,
+            "The message body contains half of a surrogate pair, which is no character.");
+    }
+    if (reader->json.lone_surrogate && qn_str_equal(member, QN_STR("StringValue"))) {
+        return qn_fail(reader->err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "A StringValue contains half of a surrogate pair, which is no character.");
+    }
+    return fail_text(reader);
+}
+
 static bool read_string(struct reader *reader, const char *name, struct qn_str *ret_text)
 {
     return expect(reader, QN_JSON_STRING, name, "a string") &&
-           (qn_json_string(&reader->json, ret_text) || fail_text(reader));
+           (qn_json_string(&reader->json, ret_text) || fail_string(reader, name));
 }
 
 static bool read_blob(struct reader *reader, const char *name, struct qn_str *ret_bytes)

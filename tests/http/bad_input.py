@@ -61,15 +61,15 @@ def fixtures(client, name):
     dlq = create("-dlq")
     policy = json.dumps({"deadLetterTargetArn": dlq, "maxReceiveCount": 1})
     create("-q", RedrivePolicy=policy)
-    client.call("json", "SendMessage", {"QueueUrl": made["-q"], "MessageBody": "held"})
-    held = client.call("json", "ReceiveMessage", {"QueueUrl": made["-q"], "VisibilityTimeout": 43200})
-    made["handle"] = held.members["Messages"][0]["ReceiptHandle"]
     made["dlq_arn"] = dlq
     started = client.call(
         "json", "StartMessageMoveTask", {"SourceArn": dlq, "MaxNumberOfMessagesPerSecond": 1}
     )
     made["task"] = started.members["TaskHandle"]
     client.server.advance_ms(1000)  # it had nothing to move, and is over
+    client.call("json", "SendMessage", {"QueueUrl": made["-q"], "MessageBody": "held"})
+    held = client.call("json", "ReceiveMessage", {"QueueUrl": made["-q"], "VisibilityTimeout": 43200})
+    made["handle"] = held.members["Messages"][0]["ReceiptHandle"]
     return made
 
 

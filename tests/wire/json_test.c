@@ -210,13 +210,21 @@ Test(json, malformed_text_is_a_serialization_error)
     expect_refused(QN_STR("\xEF\xBB\xBF{}"));
 }
 
-Test(json, MSG_7_invalid_utf8_and_lone_surrogates_are_serialization_errors)
+Test(json, MSG_7_invalid_utf8_is_a_serialization_error)
 {
     expect_refused(QN_STR("{\"MessageBody\":\"\xC3\"}"));
     expect_refused(QN_STR("{\"MessageBody\":\"\xC0\x80\"}"));
     expect_refused(QN_STR("{\"MessageBody\":\"\xED\xA0\x80\"}"));
-    expect_refused(QN_STR("{\"MessageBody\":\"\\ud800\"}"));
-    expect_refused(QN_STR("{\"MessageBody\":\"\\udc00\\ud800\"}"));
+}
+
+Test(json, MSG_2_a_lone_surrogate_is_no_message_content)
+{
+    cr_expect_eq(read(QN_STR("{\"MessageBody\":\"\\ud800\"}")), QN_ERR_INVALID_MESSAGE_CONTENTS);
+    cr_expect_eq(read(QN_STR("{\"MessageBody\":\"\\udc00\\ud800\"}")),
+                 QN_ERR_INVALID_MESSAGE_CONTENTS);
+    expect_refused(QN_STR("{\"AttributeNames\":[\"\\ud800\"]}"));
+    expect_refused(QN_STR("{\"Unknown\":\"\\ud800\"}"));
+    expect_refused(QN_STR("{\"MessageBody\":\"\\u80\"}"));
 }
 
 Test(json, escapes_of_all_kinds_are_resolved)
