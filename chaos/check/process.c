@@ -32,6 +32,10 @@ static bool names_the_same(const char *a, const char *b)
 
 static bool is_replaced(const char *entry, const char *const *overriding)
 {
+    /* Options of a server that the user runs, or of a check that this one is part of. */
+    if (strncmp(entry, "QUERN_", 6) == 0) {
+        return true;
+    }
     for (size_t i = 0; overriding[i] != NULL; i++) {
         if (names_the_same(entry, overriding[i])) {
             return true;

@@ -64,7 +64,8 @@ Test(process, gets_its_environment_and_writes_to_its_log)
 
     cr_assert_eq(setenv("AWS_PROFILE", "mine", 1), 0);
     cr_assert_eq(setenv("KEPT", "yes", 1), 0);
-    cr_assert(start("echo $QUEUE_URL $HOME $KEPT \"[$AWS_PROFILE]\"; echo err >&2; exit 3",
+    cr_assert_eq(setenv("QUERN_DB", "/somewhere", 1), 0);
+    cr_assert(start("echo $QUEUE_URL $HOME $KEPT \"[$AWS_PROFILE$QUERN_DB]\"; echo err >&2; exit 3",
                     environment, &pid),
               "%s", err.message);
     cr_expect_eq(WEXITSTATUS(end_of(pid)), 3);
