@@ -48,15 +48,18 @@ bool qn_handle_delete(struct qn_tx *tx, struct qn_str receipt_handle, bool prete
     if (!find(tx, receipt_handle, &state, &lease, err)) {
         return false;
     }
-    if (state == QN_HANDLE_GONE) {
-        return true; /* deleting twice succeeds, any number of times */
-    }
-    if (!check_fifo(tx, receipt_handle, state, &lease, err)) {
+    /* Deleting twice succeeds, any number of times. */
+    if (state != QN_HANDLE_GONE && !check_fifo(tx, receipt_handle, state, &lease, err)) {
         return false;
     }
-    bool deletes = state == QN_HANDLE_LATEST || qn_engine_options_of(tx->engine)->stale_delete;
-    if (deletes && !pretend) {
+    if (pretend) {
+        return true;
+    }
+    if (state == QN_HANDLE_LATEST ||
+        (state == QN_HANDLE_OLDER && qn_engine_options_of(tx->engine)->stale_delete)) {
         qn_engine_delete_message(tx, tx->queue, lease.slot, receipt_handle);
+    } else {
+        qn_engine_count_vain_delete(tx->queue);
     }
     return true;
 }

@@ -203,6 +203,8 @@ enum qn_handle_state qn_engine_find_lease(struct qn_tx *tx, struct qn_queue *que
                                           struct qn_str receipt_handle, struct qn_lease *ret_lease);
 void qn_engine_delete_message(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
                               struct qn_str receipt_handle);
+/* Counts a delete that was answered with success and had nothing to delete. */
+void qn_engine_count_vain_delete(struct qn_queue *queue);
 /* Sets the instant at which the message is visible (again); now or earlier makes it visible at
  * once. */
 void qn_engine_set_visible_at(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,

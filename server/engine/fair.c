@@ -92,7 +92,7 @@ void qn_fair_note_busy(struct qn_queue *queue, struct tenant *tenant, int64_t fr
 
 /* FQ-4 and FQ-7. AWS does not say what "comparable to the quiet tenants" means for the share of
  * processing time: here, not above the mean of the tenants that the queue knows. */
-static bool judge(const struct qn_queue *queue, const struct tenant *tenant, int64_t now_ms)
+bool qn_fair_is_noisy(const struct qn_queue *queue, const struct tenant *tenant, int64_t now_ms)
 {
     const struct messages *messages = queue->messages;
 
@@ -147,7 +147,7 @@ void qn_fair_refresh(struct qn_engine *engine, struct qn_queue *queue, int64_t n
     for (uint32_t i = 0; i < messages->noisy.len;) {
         struct tenant *tenant = tenant_at(messages, messages->noisy.entries[i].item);
         engine->looked_at++;
-        if (judge(queue, tenant, now_ms)) {
+        if (qn_fair_is_noisy(queue, tenant, now_ms)) {
             i++;
         } else {
             set_noisy(engine, queue, tenant, false);
@@ -168,7 +168,7 @@ uint32_t qn_fair_next(struct qn_engine *engine, struct qn_queue *queue, int64_t 
         struct tenant *tenant = tenant_at(messages, qn_heap_top(&messages->quiet)->item);
         engine->looked_at++;
         if (messages->by_name.len > 1 || messages->ready.count > 0) {
-            if (judge(queue, tenant, now_ms)) {
+            if (qn_fair_is_noisy(queue, tenant, now_ms)) {
                 set_noisy(engine, queue, tenant, true);
                 continue;
             }

@@ -145,6 +145,11 @@ void qn_engine_delete_message(struct qn_tx *tx, struct qn_queue *queue, uint32_t
     queue->deleted++;
 }
 
+void qn_engine_count_vain_delete(struct qn_queue *queue)
+{
+    queue->deleted++;
+}
+
 void qn_engine_set_visible_at(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
                               int64_t visible_at_ms, struct qn_str receipt_handle)
 {

@@ -214,8 +214,9 @@ static int64_t oldest_age_s(const struct qn_engine *engine, const struct qn_queu
     for (size_t i = 0; i < 2; i++) {
         for (uint32_t slot = heads[i]; slot != SLOT_NONE; slot = message_at(engine, slot)->next) {
             const struct message *message = message_at(engine, slot);
-            bool is_noisy = !queue->is_fifo && message->tenant != NULL && message->tenant->is_noisy;
-            if ((queue->is_fifo || message->receive_count < 3) && !(only_quiet && is_noisy)) {
+            bool is_left_out = only_quiet && message->tenant != NULL &&
+                               qn_fair_is_noisy(queue, message->tenant, now_ms);
+            if ((queue->is_fifo || message->receive_count < 3) && !is_left_out) {
                 oldest_ms = message->arrived_at_ms < oldest_ms ? message->arrived_at_ms : oldest_ms;
                 break;
             }
@@ -248,7 +249,7 @@ void qn_engine_figures(struct qn_engine *engine, const struct qn_queue *queue, i
     }
     for (uint32_t i = 0; i < messages->named_count; i++) {
         const struct tenant *tenant = tenant_at(messages, i);
-        if (tenant != NULL && tenant->is_noisy) {
+        if (tenant != NULL && qn_fair_is_noisy(queue, tenant, now_ms)) {
             ret_figures->noisy_groups++;
             ret_figures->quiet.visible -= tenant->ready.count;
             ret_figures->quiet.in_flight -= tenant->in_flight;

@@ -353,6 +353,8 @@ void qn_tenant_drop_if_idle(struct qn_engine *engine, struct qn_queue *queue, st
                             int64_t now_ms);
 void qn_fair_note_busy(struct qn_queue *queue, struct tenant *tenant, int64_t from_ms,
                        int64_t to_ms);
+/* By what it has in flight and has used of late; tenant.is_noisy says what the last receive saw. */
+bool qn_fair_is_noisy(const struct qn_queue *queue, const struct tenant *tenant, int64_t now_ms);
 void qn_fair_refresh(struct qn_engine *engine, struct qn_queue *queue, int64_t now_ms);
 /* The message that a standard queue hands out next, SLOT_NONE for none. */
 uint32_t qn_fair_next(struct qn_engine *engine, struct qn_queue *queue, int64_t now_ms);
