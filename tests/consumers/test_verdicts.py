@@ -27,7 +27,7 @@ from sdk_clients import (  # noqa: E402
 )
 
 CHECK_S = 900
-AT_ONCE = 2
+AT_ONCE = 4
 STANDARD = [
     "base.drain-and-profile",
     "base.ack-after-effect",
@@ -121,7 +121,7 @@ class Check:
 
 @pytest.fixture(scope="module")
 def checks(request, tmp_path_factory):
-    """The checks that the selected tests need, two at a time; each is made once."""
+    """The checks that the selected tests need, a few at a time; each is made once."""
     folder = tmp_path_factory.mktemp("verdicts")
     ours = [item for item in request.session.items if item.module is request.module]
     wanted = dict.fromkeys(item.callspec.params["name"] for item in ours)
