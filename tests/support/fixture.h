@@ -18,6 +18,7 @@ struct fixture_seen {
     const char *body;
     const char *id;
     const char *handle;
+    int64_t at_ms;
 };
 
 /* A ReceiveMessage that may wait. */

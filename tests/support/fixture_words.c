@@ -171,7 +171,8 @@ const char *fixture_note_messages(struct fixture *f, const json_t *answer)
         *seen = (struct fixture_seen){.older = f->seen,
                                       .body = text_of(f, message, "Body"),
                                       .id = text_of(f, message, "MessageId"),
-                                      .handle = text_of(f, message, "ReceiptHandle")};
+                                      .handle = text_of(f, message, "ReceiptHandle"),
+                                      .at_ms = f->now_ms};
         f->seen = seen;
         qn_buf_append_format(&bodies, "%s%s", i > 0 ? " " : "", seen->body);
     }
