@@ -32,6 +32,12 @@ void qn_fault_reset(struct qn_client *client)
     (void)connect(client->fd, &nobody, sizeof(nobody));
 }
 
+/* As kill -9 would: nothing is put in order first. */
+static void crash(void)
+{
+    (void)kill(getpid(), SIGKILL);
+}
+
 static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at)
 {
     qn_call_unpark(call);
@@ -68,7 +74,7 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         qn_call_drop(call);
         return true;
     case QN_VERDICT_CRASH:
-        (void)kill(getpid(), SIGKILL);
+        crash();
         return true;
     default:
         return false;
@@ -77,11 +83,12 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
 
 bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
 {
-    bool is_end = verdict->kind == QN_VERDICT_RESET || verdict->kind == QN_VERDICT_CLOSE;
+    bool may_cut = verdict->kind == QN_VERDICT_RESET || verdict->kind == QN_VERDICT_CLOSE ||
+                   verdict->kind == QN_VERDICT_HANG || verdict->kind == QN_VERDICT_CRASH;
     size_t len = call->answer.len;
     size_t cut_at;
 
-    if (!is_end) {
+    if (!may_cut) {
         return false;
     }
     cut_at =
@@ -89,11 +96,35 @@ bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
     if (cut_at == 0 && len > 0) {
         return false;
     }
+    /* Who has the whole answer does not notice that nothing follows. */
+    if (verdict->kind == QN_VERDICT_HANG && cut_at >= len) {
+        return false;
+    }
     note_rule(call, verdict);
     call->cuts = true;
-    call->cut_is_reset = verdict->kind == QN_VERDICT_RESET;
+    call->cut_by = verdict->kind;
     call->cut_at = cut_at < len ? cut_at : len;
     return true;
+}
+
+bool qn_fault_amid_answer(struct qn_call *call)
+{
+    if (call->cut_by == QN_VERDICT_HANG && call->state != QN_CALL_DROPPED) {
+        call->due_ms = 0;
+        qn_call_wait(call, &call->loop->hanging);
+        return true;
+    }
+    qn_fault_behind_answer(call);
+    return false;
+}
+
+void qn_fault_behind_answer(struct qn_call *call)
+{
+    if (call->cut_by == QN_VERDICT_RESET) {
+        qn_fault_reset(call->client);
+    } else if (call->cut_by == QN_VERDICT_CRASH) {
+        crash();
+    }
 }
 
 void qn_fault_answer(struct qn_call *call, const struct qn_verdict *verdict)
@@ -160,7 +191,7 @@ static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
                    ++loop->effect_count);
     qn_tx_init(loop, &tx, &loop->scratch, &random);
     if (effect->kind == QN_EFFECT_CRASH_SERVER) {
-        (void)kill(getpid(), SIGKILL);
+        crash();
     } else if (queue != NULL && effect->kind == QN_EFFECT_RESURRECT) {
         done = qn_engine_resurrect(&tx, queue, effect->message_id);
     } else if (queue != NULL) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 enum {
     POOL_BYTES = 16 * 1024, /* takes a head of 12 KiB */
     FILES_KEPT = 64,        /* for everything that is no connection */
-    ACCEPTS_PER_PASS = 64
+    ACCEPTS_PER_PASS = 64,
+    ACCEPT_PAUSE_MS = 100
 };
 
 /* The raw request line's target, before libmicrohttpd takes it apart: the call begins here. */
@@ -92,8 +94,8 @@ static void request_ended(void *state, struct MHD_Connection *connection, void *
     (void)connection;
     (void)reason;
     if (call != NULL) {
-        if (call->cuts && call->cut_is_reset) {
-            qn_fault_reset(call->client); /* behind the whole answer */
+        if (call->cuts) {
+            qn_fault_behind_answer(call);
         }
         qn_call_end(call);
         *context = NULL;
@@ -194,6 +196,27 @@ bool qn_http_start(struct qn_loop *loop, struct qn_error *err)
            qn_fail(err, QN_ERR_INTERNAL, "the HTTP server does not start: %s", strerror(errno));
 }
 
+static void watch_listeners(struct qn_loop *loop, uint32_t events)
+{
+    for (size_t i = 0; i < loop->parts.listeners->count; i++) {
+        struct epoll_event event = {.events = events, .data.ptr = &loop->listener_watches[i]};
+        (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, loop->parts.listeners->items[i].fd, &event);
+    }
+}
+
+/* Without files left epoll would report the same waiting connection in every pass. */
+static void pause_listeners(struct qn_loop *loop)
+{
+    loop->accept_again_ms = qn_clock_monotonic_ms() + ACCEPT_PAUSE_MS;
+    watch_listeners(loop, 0);
+}
+
+void qn_http_accept_again(struct qn_loop *loop)
+{
+    loop->accept_again_ms = INT64_MAX;
+    watch_listeners(loop, EPOLLIN);
+}
+
 void qn_http_accept(struct qn_loop *loop, struct qn_listener *listener)
 {
     for (int i = 0; i < ACCEPTS_PER_PASS; i++) {
@@ -204,6 +227,7 @@ void qn_http_accept(struct qn_loop *loop, struct qn_listener *listener)
         if (fd < 0) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
                 qn_log(QN_LOG_WARN, "http", "a connection could not be taken: %s", strerror(errno));
+                pause_listeners(loop);
             }
             return;
         }

@@ -128,9 +128,9 @@ struct qn_call {
     const char *content_type;
     struct qn_header headers[QN_HEADERS_MAX];
     size_t header_count;
-    bool cuts; /* a fault ends the connection amid the body, or at its end */
+    bool cuts; /* a fault comes amid the body, or at its end */
     size_t cut_at;
-    bool cut_is_reset;
+    enum qn_verdict_kind cut_by; /* RESET, CLOSE, HANG or CRASH */
 };
 
 /* The advance of a virtual clock that somebody waits for. */
@@ -185,8 +185,9 @@ struct qn_loop {
     struct qn_call *spare; /* ended calls, kept for reuse */
     size_t spare_count;
 
-    bool settle_again; /* more has fallen due than one pass did */
-    bool is_stalled;   /* no room in the ring: what falls due waits */
+    int64_t accept_again_ms; /* monotonic; INT64_MAX: listening goes on */
+    bool settle_again;       /* more has fallen due than one pass did */
+    bool is_stalled;         /* no room in the ring: what falls due waits */
     bool is_stopping;
     int64_t stop_by_ms; /* monotonic */
 };
@@ -207,6 +208,8 @@ void qn_calls_free_spare(struct qn_loop *loop);
 QN_MUST_CHECK bool qn_http_start(struct qn_loop *loop, struct qn_error *err);
 /* Takes what waits on a listener. */
 void qn_http_accept(struct qn_loop *loop, struct qn_listener *listener);
+/* After a pause for want of files. */
+void qn_http_accept_again(struct qn_loop *loop);
 
 /* ---- head.c, body.c ---- */
 

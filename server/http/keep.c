@@ -76,7 +76,8 @@ void qn_keep_refresh(struct qn_loop *loop)
 static void append(struct qn_loop *loop, const struct qn_event *event)
 {
     (void)qn_trace_append(loop->parts.trace, event, loop->wall_ms);
-    if (loop->has_rules) {
+    /* Rules that come later count from a mark that was before them. */
+    if (loop->has_rules || event->kind == QN_EVENT_MARK) {
         observe(loop, event);
         qn_plan_take_events(loop->parts.plan, &loop->events);
         if (loop->events.encoded.len > 0) {

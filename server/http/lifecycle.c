@@ -64,6 +64,7 @@ static void init(struct qn_loop *loop, const struct qn_loop_parts *parts,
     loop->options = *options;
     loop->defaults = (struct qn_wire_defaults){options->account, options->region};
     loop->epoll_fd = loop->signal_fd = -1;
+    loop->accept_again_ms = INT64_MAX;
     loop->now_ms = options->first_ms;
     qn_pass_read_clock(loop);
     loop->started_ms = loop->now_ms;

@@ -136,18 +136,14 @@ static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_ver
     qn_facts_remember(call, &facts);
     if (cares(call, QN_POINT_PRE_COMMIT)) {
         *verdict = qn_chaos_at(loop->parts.plan, QN_POINT_PRE_COMMIT, &facts, &loop->events);
+        qn_loop_keep(loop); /* a crash must not take the event with it */
     }
     if (verdict->kind == QN_VERDICT_ERROR) {
-        qn_loop_keep(loop);
         qn_fault_answer(call, verdict);
         finish(call);
         return false;
     }
-    if (qn_fault_stops(call, verdict, QN_STAGE_CHECKED)) {
-        qn_loop_keep(loop);
-        return false;
-    }
-    return true;
+    return !qn_fault_stops(call, verdict, QN_STAGE_CHECKED);
 }
 
 /* Encoded before the engine is called again: the output has views into its memory. */

@@ -13,6 +13,7 @@ enum {
     EVENTS_MAX = 64,
     SETTLE_BUDGET = 1000, /* steps of what has fallen due, per pass */
     CROWDED_MS = 2,
+    ACCEPT_LOOK_MS = 20,
     STALLED_MS = 20,   /* until the ring is asked again whether it has room */
     RESUME_ROUNDS = 8, /* pipelined requests may be answered and wait again */
     STOP_WITHIN_MS = 10000
@@ -87,6 +88,9 @@ static int wait_ms(struct qn_loop *loop)
     least = earlier(least, due_in(&loop->delayed, monotonic_ms));
     least = earlier(least, due_in(&loop->parked, monotonic_ms));
     least = earlier(least, due_in(&loop->reading, monotonic_ms));
+    if (loop->accept_again_ms != INT64_MAX) {
+        least = earlier(least, ACCEPT_LOOK_MS);
+    }
     if (loop->is_stopping) {
         least = earlier(least, 100);
     }
@@ -267,6 +271,9 @@ static void do_real_time(struct qn_loop *loop)
     int64_t monotonic_ms = qn_clock_monotonic_ms();
     struct qn_call *call;
 
+    if (loop->accept_again_ms <= monotonic_ms && !loop->is_stopping) {
+        qn_http_accept_again(loop);
+    }
     while ((call = loop->crowded.first) != NULL &&
            (call->due_ms <= monotonic_ms || qn_journal_has_room(loop->parts.journal))) {
         go_on(loop, call);

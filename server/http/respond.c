@@ -47,22 +47,19 @@ static void add_common_headers(struct qn_call *call)
         qn_call_add_header(call, "Access-Control-Expose-Headers",
                            "x-amzn-RequestId, x-amzn-query-error, Date");
     }
-    if (call->lengths_differ || (call->cuts && !call->cut_is_reset)) {
+    if (call->lengths_differ || (call->cuts && call->cut_by == QN_VERDICT_CLOSE)) {
         qn_call_add_header(call, MHD_HTTP_HEADER_CONNECTION, "close");
     }
 }
 
-/* Gives out the answer up to the cut, then ends the connection. */
+/* Gives out the answer up to the cut, which the rest never follows. */
 static ssize_t read_until_cut(void *state, uint64_t position, char *out, size_t max)
 {
     struct qn_call *call = state;
     size_t left = position < call->cut_at ? call->cut_at - (size_t)position : 0;
 
     if (left == 0) {
-        if (call->cut_is_reset) {
-            qn_fault_reset(call->client);
-        }
-        return MHD_CONTENT_READER_END_WITH_ERROR;
+        return qn_fault_amid_answer(call) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
     }
     if (left > max) {
         left = max;
