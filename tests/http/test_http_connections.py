@@ -1,4 +1,5 @@
 """How SQS clients use a connection: kept alive, pipelined, old, slow, or gone."""
+import concurrent.futures
 import json
 import subprocess
 import time
@@ -6,6 +7,7 @@ import time
 import pytest
 
 from exchange import process, wire
+from exchange.client import Client
 from raw import Raw
 
 
@@ -207,6 +209,30 @@ def test_waiting_polls_are_served_in_their_order_RCV_5(server, client, queue):
             client.call("json", "SendMessage", {"QueueUrl": queue, "MessageBody": body})
         assert members(first.read())["Messages"][0]["Body"] == "one"
         assert members(second.read())["Messages"][0]["Body"] == "two"
+
+
+@pytest.mark.parametrize("wait_s", [0, 1])
+def test_each_message_goes_to_one_of_several_receivers(server, client, queue, wait_s):
+    for batch in range(6):
+        entries = [{"Id": str(n), "MessageBody": "%d-%d" % (batch, n)} for n in range(10)]
+        client.call("json", "SendMessageBatch", {"QueueUrl": queue, "Entries": entries})
+
+    def drain(_):
+        connection = Client(server)
+        found = []
+        try:
+            while True:
+                asked = {"QueueUrl": queue, "MaxNumberOfMessages": 3, "WaitTimeSeconds": wait_s}
+                messages = connection.call("json", "ReceiveMessage", asked).members.get("Messages", [])
+                found += [m["Body"] for m in messages]
+                if not messages:
+                    return found
+        finally:
+            connection.close()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        bodies = sum(pool.map(drain, range(8)), [])
+    assert sorted(bodies) == sorted("%d-%d" % (batch, n) for batch in range(6) for n in range(10))
 
 
 def test_deleting_a_queue_ends_its_polls(server, client, name):
