@@ -109,7 +109,7 @@ bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
 
 bool qn_fault_amid_answer(struct qn_call *call)
 {
-    if (call->cut_by == QN_VERDICT_HANG && call->state != QN_CALL_DROPPED) {
+    if (call->cut_by == QN_VERDICT_HANG) {
         call->due_ms = 0;
         qn_call_wait(call, &call->loop->hanging);
         return true;

@@ -305,6 +305,10 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
                     enum qn_call_stage go_on_at);
 /* At REPLY: notes how much of the answer leaves; false: none of it, or another verdict. */
 bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict);
+/* What was noted, when so much of the answer has left. True: the connection stays, silent. */
+bool qn_fault_amid_answer(struct qn_call *call);
+/* The same when all of it has left. */
+void qn_fault_behind_answer(struct qn_call *call);
 /* The verdict's error becomes the answer. */
 void qn_fault_answer(struct qn_call *call, const struct qn_verdict *verdict);
 /* A verdict about entries, kept until they are executed; NULL for PASS. */

@@ -58,6 +58,13 @@ static ssize_t read_until_cut(void *state, uint64_t position, char *out, size_t 
     struct qn_call *call = state;
     size_t left = position < call->cut_at ? call->cut_at - (size_t)position : 0;
 
+    if (left == 0 && call->state == QN_CALL_DROPPED) {
+        /* It hung and ends now. libmicrohttpd puts a connection away whose socket fails; one that
+         * was suspended and then ends with an error it would keep until its time-out. */
+        qn_fault_reset(call->client);
+        call->cut_at = call->answer.len;
+        left = call->cut_at - (size_t)position;
+    }
     if (left == 0) {
         return qn_fault_amid_answer(call) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
     }

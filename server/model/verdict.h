@@ -51,10 +51,11 @@ enum qn_verdict_kind {
     QN_VERDICT_SHORT,        /* receive: at most `count` messages */
     QN_VERDICT_DELAY,        /* go on from here after delay_ms (real time) */
     QN_VERDICT_HOLD,         /* park until released by name over the control API */
-    QN_VERDICT_HANG,         /* never answer, keep the socket */
-    QN_VERDICT_RESET,        /* RST; at REPLY after `fraction` of the answer */
-    QN_VERDICT_CLOSE,        /* FIN, likewise */
-    QN_VERDICT_CRASH         /* SIGKILL of this process, now */
+    /* These four at REPLY only after a part of the answer. */
+    QN_VERDICT_HANG,  /* never answer, keep the socket */
+    QN_VERDICT_RESET, /* RST */
+    QN_VERDICT_CLOSE, /* FIN */
+    QN_VERDICT_CRASH  /* SIGKILL of this process, now */
 };
 
 struct qn_verdict {
@@ -66,7 +67,7 @@ struct qn_verdict {
     int error_http_status; /* 0: the code's own */
     bool error_sender;
     int64_t delay_ms;
-    int64_t count;   /* SHORT: messages; RESET, CLOSE: bytes of the answer, -1: fraction counts */
+    int64_t count;   /* SHORT: messages; at REPLY: bytes of the answer, -1: fraction counts */
     double fraction; /* 0 to 1 */
 };
 

@@ -26,7 +26,7 @@ def start():
 
     yield started
     for server in running:
-        if server.process.poll() != -signal.SIGKILL:  # by the test itself
+        if server.process.poll() not in (0, -signal.SIGKILL):  # by the test itself
             server.stop()
 
 

@@ -259,6 +259,79 @@ def test_reset_behind_the_answer(server, call, queue):
         assert raw.is_closed()
 
 
+def test_reset_after_so_many_bytes(server, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="x" * 1000)
+    add(server, "on ReceiveMessage once do reset 100")
+    seen, end = outcome(server, lambda raw: raw.json("ReceiveMessage", {"QueueUrl": queue}))
+    assert end == "reset" and len(seen.partition(b"\r\n\r\n")[2]) == 100
+
+
+def test_hang_amid_the_answer(server, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="x" * 1000)
+    add(server, "on ReceiveMessage once at mid-response do hang")
+    with Raw(server) as raw:
+        raw.send(raw.json("ReceiveMessage", {"QueueUrl": queue}))
+        seen = b""
+        raw.socket.settimeout(20)
+        while b"xxxx" not in seen:
+            seen += raw.socket.recv(65536)
+        head, _, body = seen.partition(b"\r\n\r\n")
+        assert b"content-length" in head.lower() and 0 < len(body) < 1000
+        assert call("ListQueues").status == 200
+        raw.socket.settimeout(0.2)
+        with pytest.raises(socket.timeout):
+            raw.socket.recv(65536)
+    until(lambda: server.control("GET", "/_quern/info")[1]["connections"] <= 2)
+
+
+def test_hanging_answer_does_not_hold_up_the_end(server, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="x" * 1000)
+    add(server, "on ReceiveMessage once at mid-response do hang")
+    with Raw(server) as raw:
+        raw.send(raw.json("ReceiveMessage", {"QueueUrl": queue}))
+        until(lambda: rules(server)[0]["fired"] == 1)
+        started = time.monotonic()
+        server.stop()
+        assert time.monotonic() - started < 10
+
+
+CRASHES = [("arrive", b""), ("pre-commit", b""), ("post-commit", b""), ("mid-response", b"half"), ("post-response", b"all")]
+
+
+@pytest.mark.parametrize("point, answered", CRASHES, ids=[point for point, _ in CRASHES])
+def test_crash_at_each_point_is_in_the_trace(start, tmp_path, point, answered):
+    options = ("--db", str(tmp_path / "q.db"), "--trace", str(tmp_path / "trace"), "--queue", "q")
+    server = start(*options)
+    add(server, "on SendMessage once at %s do crash server as crash" % point)
+    sent = {"QueueUrl": "q", "MessageBody": "x"}
+    seen, _ = outcome(server, lambda raw: raw.json("SendMessage", sent))
+    server.process.wait(20)
+    body = seen.partition(b"\r\n\r\n")[2]
+    assert {b"": seen == b"", b"half": 0 < len(body) < 80, b"all": body.endswith(b"}")}[answered]
+    again = start(*options)
+    (fault,) = [e for e in events(again) if e["kind"] == "fault"]
+    assert (fault["rule"], fault["code"], fault["target"]) == ("crash", "crash", "request")
+    stored = 0 if point in ("arrive", "pre-commit") else 1
+    assert counts(again, "q") == (stored, 0)
+
+
+def test_ready_mark_counts_for_rules_that_come_later(server, call, queue):
+    """`t` is the time since the mark, also for a rule that did not exist then."""
+    server.advance_ms(60_000)
+    server.control("POST", "/_quern/mark", {"name": "ready"})
+    server.advance_ms(2_000)
+    add(server, "on ListQueues where t < 10 do error InternalFailure as young")
+    assert call("ListQueues").status == 500
+    server.advance_ms(10_000)
+    assert call("ListQueues").status == 200
+
+
+def test_misspelt_action_names_the_nearest(server):
+    status, answer = server.control("POST", "/_quern/rules", {"rule": "on SendMesage do throttle"})
+    assert status == 400 and 'did you mean "SendMessage"?' in answer["error"]
+    assert "line 1, column 4" in answer["error"]
+
+
 def test_crash_and_restart_keeps_what_was_committed(start, tmp_path):
     options = ("--db", str(tmp_path / "q.db"), "--trace", str(tmp_path / "trace"))
     server = start(*options)
