@@ -2,6 +2,8 @@
 #include "chaos/check/scenario.h"
 
 #include "chaos/check/options.h"
+#include "chaos/plan.h"
+#include "chaos/verbs.h"
 
 /* Of one file while it is read. */
 struct reader {
@@ -113,16 +115,89 @@ static bool read_loads(const struct reader *reader)
     return scenario->load_count > 0 || fail(reader, "no load", QN_STR(""));
 }
 
-/* What the harness can do itself; the rest is for the server to accept or to refuse. */
-static bool can_carry_out(const struct qn_rule *rule)
+static bool refuse(const struct reader *reader, const struct qn_rule *rule, size_t i,
+                   const char *why)
+{
+    return qn_fail(reader->err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "scenario %s: fault: \"%.*s\" is not carried out here: %s (%.*s)", reader->name,
+                   QN_STR_ARG(rule->actions[i].source), why, QN_STR_ARG(rule->text));
+}
+
+/* Of an action on processes: whether there will be one of this name. */
+static bool check_instance(const struct reader *reader, const struct qn_rule *rule, size_t i)
+{
+    struct qn_str name = rule->actions[i].instance;
+    int64_t number;
+
+    if (qn_str_starts_with(name, QN_STR("QUERN"))) {
+        name = qn_str_from(name, 5);
+    }
+    return qn_str_is_none(name) ||
+           qn_str_to_int64(name, 1, reader->scenario->instance_count, &number) ||
+           refuse(reader, rule, i, "the scenario has no such instance");
+}
+
+/* Rules on the sink's events and on those of processes: the harness does everything. */
+static bool check_own_fault(const struct reader *reader, const struct qn_rule *rule)
 {
     for (size_t i = 0; i < rule->action_count; i++) {
         enum qn_rule_verb verb = rule->actions[i].verb;
         if (verb != QN_DO_HOLD && verb != QN_DO_KILL && verb != QN_DO_SIGNAL) {
+            return refuse(reader, rule, i,
+                          "at the sink and at processes a fault can hold, kill and signal");
+        }
+        if (!check_instance(reader, rule, i)) {
             return false;
         }
     }
     return true;
+}
+
+static bool is_restarted(const struct qn_rule *rule, size_t i)
+{
+    return i + 1 < rule->action_count && rule->actions[i + 1].verb == QN_DO_RESTART;
+}
+
+/* Rules on the server's events: what the server leaves to the harness. */
+static bool check_servers_fault(const struct reader *reader, const struct qn_rule *rule)
+{
+    struct qn_error why;
+
+    if (!qn_plan_carries(rule, &why)) {
+        return fail(reader, "fault", qn_str_from_cstr(why.message));
+    }
+    for (size_t i = 0; i < rule->action_count; i++) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        bool is_ours = qn_verb_of(verb)->carrier == QN_CARRIED_BY_HARNESS;
+        bool restarts = verb == QN_DO_RESTART && i > 0 && rule->actions[i - 1].verb == QN_DO_CRASH;
+        if (verb == QN_DO_CRASH && !is_restarted(rule, i)) {
+            return refuse(reader, rule, i, "say \"then restart server\" behind it");
+        }
+        if (is_ours && verb != QN_DO_KILL && verb != QN_DO_SIGNAL && !restarts) {
+            return refuse(reader, rule, i,
+                          "the harness can kill and signal, and restart a crashed server");
+        }
+        if (!check_instance(reader, rule, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A fault that silently did not happen would pass for a consumer that stood it. */
+static bool check_fault(const struct reader *reader, const struct qn_rule *rule)
+{
+    switch (rule->target) {
+    case QN_TARGET_SINK:
+    case QN_TARGET_PROC:
+        return check_own_fault(reader, rule);
+    case QN_TARGET_LAMBDA:
+        return fail(reader, "fault: no Lambda function is run here", rule->text);
+    case QN_TARGET_SQS:
+    case QN_TARGET_CLOCK:
+        break;
+    }
+    return check_servers_fault(reader, rule);
 }
 
 /* A fault is a rule, or an object of a rule and how often it has to fire. */
@@ -138,9 +213,8 @@ static bool read_fault(const struct reader *reader, const json_t *item,
     if (!qn_rule_parse(text, 1, NULL, &fault->rule, &why)) {
         return fail(reader, "fault", qn_str_from_cstr(why.message));
     }
-    if (fault->rule->target != QN_TARGET_SQS && !can_carry_out(fault->rule)) {
-        return fail(reader, "at the sink and at processes, a fault can hold, kill and signal",
-                    text);
+    if (!check_fault(reader, fault->rule)) {
+        return false;
     }
     if (!qn_str_is_none(fault->rule->name)) {
         fault->name = qn_arena_copy(&scenario->arena, fault->rule->name);
@@ -185,7 +259,6 @@ static bool read_all(const struct reader *reader)
     scenario->severity = text_of(reader, json, "severity", "must");
     scenario->why = text_of(reader, json, "why", "");
     scenario->fix = text_of(reader, json, "fix", "");
-    scenario->docs = text_of(reader, json, "docs", "");
     scenario->for_standard = has(json_object_get(json, "profiles"), "standard");
     scenario->for_fifo = has(json_object_get(json, "profiles"), "fifo");
     scenario->needs_sink = json_array_size(needs) > 0 && !has(needs, "none");

@@ -26,7 +26,7 @@ struct qn_scenario_fault {
 struct qn_scenario {
     json_t *json; /* the whole file */
     struct qn_arena arena;
-    struct qn_str id, title, severity, why, fix, docs;
+    struct qn_str id, title, severity, why, fix;
     bool for_standard;
     bool for_fifo;
     bool needs_sink;

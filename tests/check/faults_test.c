@@ -16,7 +16,9 @@ static void open_with(const char *rules)
     struct qn_error err;
 
     qn_buf_init(&text, 65536);
-    qn_buf_append_format(&text, "{\"id\":\"t\",\"load\":[\"ok\"],\"faults\":[%s]}", rules);
+    qn_buf_append_format(
+        &text, "{\"id\":\"t\",\"load\":[\"ok\"],\"instances\":{\"count\":2},\"faults\":[%s]}",
+        rules);
     cr_assert(qn_scenario_read(qn_buf_str(&text), "t", &scenario, &err), "%s", err.message);
     qn_buf_done(&text);
     qn_history_init(&history);
@@ -122,6 +124,6 @@ Test(faults, crashed_server_is_started_again_when_the_rule_says_so)
     cr_assert(qn_faults_restart_delay(&faults, &delay_ms));
     cr_expect_eq(delay_ms, 1000);
     close_faults();
-    open_with("\"on msg.delete nth 10 do crash server\"");
+    open_with("\"on msg.delete nth 10 do kill instance\"");
     cr_expect_not(qn_faults_restart_delay(&faults, &delay_ms));
 }
