@@ -64,7 +64,7 @@ bool qn_page_fill(struct qn_tx *tx, const struct qn_page *page, struct qn_list *
         after = page->prefix; /* nothing before it can belong; it may itself be a name */
         struct qn_queue *exact =
             qn_engine_find_queue(tx->engine, page->account, page->region, page->prefix);
-        if (exact != NULL && belongs(page, exact) && qn_str_is_none(page->next_token)) {
+        if (exact != NULL && belongs(page, exact)) {
             ((struct qn_str *)ret_urls->items)[ret_urls->count++] = qn_queue_url_of(tx, exact);
             last = qn_queue_name(exact);
         }

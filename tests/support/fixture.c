@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "server/base/map.h"
-#include "server/wire/codec.h"
+#include "server/wire/wire.h"
 
 enum { CALL_ARENA_MAX = 1 << 26 };
 
@@ -112,7 +112,7 @@ static void drop_polls(struct fixture *f)
         struct fixture_poll *poll = f->polls;
         f->polls = poll->next;
         qn_engine_unpark(f->engine, &poll->waiter);
-        qn_arena_done(&poll->arena);
+        qn_arena_done(&poll->request.arena);
         qn_memory_free(poll);
     }
 }
@@ -135,7 +135,7 @@ void fixture_open(struct fixture *f)
         .has_store = true,
     };
     qn_arena_init(&f->arena, SIZE_MAX);
-    qn_arena_init(&f->call_arena, CALL_ARENA_MAX);
+    qn_arena_init(&f->request.arena, CALL_ARENA_MAX);
     qn_buf_init(&f->events.encoded, SIZE_MAX);
     start(f);
 }
@@ -160,7 +160,7 @@ void fixture_close(struct fixture *f)
     row_set_done(&f->rows);
     json_decref(f->answer);
     qn_buf_done(&f->events.encoded);
-    qn_arena_done(&f->call_arena);
+    qn_arena_done(&f->request.arena);
     qn_arena_done(&f->arena);
 }
 
@@ -228,7 +228,7 @@ static json_t *render(const struct qn_action *action, const void *output)
 static void run_poll(struct fixture *f, struct fixture_poll *poll)
 {
     const struct qn_action *action = qn_action_at(QN_ACTION_receive_message);
-    void *output = qn_arena_alloc(&poll->arena, action->output->size);
+    void *output = qn_arena_alloc(&poll->request.arena, action->output->size);
     struct qn_random random;
     struct qn_buf entry;
     struct qn_tx tx;
@@ -240,10 +240,10 @@ static void run_poll(struct fixture *f, struct fixture_poll *poll)
         qn_engine_unpark(f->engine, &poll->waiter);
         return;
     }
-    begin(f, &tx, &poll->arena, &random, &entry);
+    begin(f, &tx, &poll->request.arena, &random, &entry);
     tx.wait_is_over = poll->waiter.is_over;
-    bool ok =
-        action->check(&tx, poll->input, &err) && action->execute(&tx, poll->input, output, &err);
+    bool ok = action->check(&tx, poll->request.input, &err) &&
+              action->execute(&tx, poll->request.input, output, &err);
     commit(f, &entry);
     if (ok && tx.park.queue != NULL) {
         if (poll->waiter.queue != NULL) {
@@ -282,11 +282,11 @@ void fixture_settle(struct fixture *f)
         struct qn_buf entry;
         struct qn_tx tx;
         int budget = f->slice;
-        begin(f, &tx, &f->call_arena, &random, &entry);
+        begin(f, &tx, &f->request.arena, &random, &entry);
         tx.caller = NULL;
         result = qn_engine_settle(&tx, &budget);
         commit(f, &entry);
-        qn_arena_reset(&f->call_arena);
+        qn_arena_reset(&f->request.arena);
         serve_waiters(f);
     } while (result != QN_SETTLED);
 }
@@ -322,7 +322,7 @@ void fixture_advance_s(struct fixture *f, int64_t by_s)
 
 /* The members with ' for ", in braces. */
 QN_PRINTF(2, 0)
-static struct qn_str decode_text(struct qn_arena *arena, const char *format, va_list args)
+static struct qn_str json_text(struct qn_arena *arena, const char *format, va_list args)
 {
     char *text = NULL;
     int len = vasprintf(&text, format, args);
@@ -341,6 +341,16 @@ static struct qn_str decode_text(struct qn_arena *arena, const char *format, va_
     return json;
 }
 
+static QN_PRINTF(2, 3) struct qn_str json_of(struct qn_arena *arena, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    struct qn_str json = json_text(arena, format, args);
+    va_end(args);
+    return json;
+}
+
 static void look(struct fixture *f, struct qn_tx *tx, const struct qn_action *action,
                  const void *input)
 {
@@ -350,54 +360,61 @@ static void look(struct fixture *f, struct qn_tx *tx, const struct qn_action *ac
     }
 }
 
+/* The request as it would come over AWS JSON. */
+static bool decode(struct qn_request *request, const char *action, struct qn_str json,
+                   struct qn_error *err)
+{
+    const struct qn_wire_defaults defaults = {QN_STR("000000000000"), QN_STR("us-east-1")};
+
+    request->http = (struct qn_http_request){
+        .method = QN_STR("POST"),
+        .path = QN_STR("/"),
+        .content_type = QN_STR("application/x-amz-json-1.0"),
+        .target = qn_arena_format(&request->arena, "AmazonSQS.%s", action),
+        .body = json,
+    };
+    return qn_wire_decode(request, &defaults, err);
+}
+
 /* A receive that would wait is answered empty, for nobody waits here; one that only has to go on
  * does so. */
-static bool run(struct fixture *f, const struct qn_action *action, const void *input)
+static bool run(struct fixture *f)
 {
-    void *output = qn_arena_alloc(&f->call_arena, action->output->size);
+    const struct qn_action *action = f->request.action;
+    void *output = qn_arena_alloc(&f->request.arena, action->output->size);
     struct qn_random random;
     struct qn_buf entry;
     struct qn_tx tx;
 
-    begin(f, &tx, &f->call_arena, &random, &entry);
+    begin(f, &tx, &f->request.arena, &random, &entry);
     tx.verdict = f->verdict;
-    bool ok = action->check(&tx, input, &f->err);
+    bool ok = action->check(&tx, f->request.input, &f->err);
     if (ok) {
-        look(f, &tx, action, input);
-        ok = action->execute(&tx, input, output, &f->err);
+        look(f, &tx, action, f->request.input);
+        ok = action->execute(&tx, f->request.input, output, &f->err);
     }
     if (!ok && entry.len > 0 && !f->options.auto_create) {
         stop("a request failed and changed something", action->name);
     }
-    if (ok) {
-        f->err.code = QN_ERR_NONE;
-    }
     commit(f, &entry);
     if (ok && tx.park.queue != NULL && tx.park.deadline_ms <= f->now_ms) {
-        return run(f, action, input);
+        return run(f);
     }
     if (ok) {
+        f->err.code = QN_ERR_NONE;
         f->answer = render(action, output);
     }
     return ok;
 }
 
-QN_PRINTF(3, 0)
 static bool call(struct fixture *f, const char *name, const char *format, va_list args)
 {
-    const struct qn_action *action = qn_action_find(qn_str_from_cstr(name));
-
-    if (action == NULL) {
-        stop("no such action", name);
-    }
     fixture_settle(f);
-    qn_arena_reset(&f->call_arena);
+    qn_arena_reset(&f->request.arena);
     json_decref(f->answer);
     f->answer = NULL;
-    struct qn_str json = decode_text(&f->call_arena, format, args);
-    void *input = qn_arena_alloc(&f->call_arena, action->input->size);
-    bool ok = qn_wire_read_json(&f->call_arena, json, action->input, input, &f->err) &&
-              run(f, action, input);
+    struct qn_str json = json_text(&f->request.arena, format, args);
+    bool ok = decode(&f->request, name, json, &f->err) && run(f);
     serve_waiters(f);
     return ok;
 }
@@ -436,24 +453,14 @@ void fixture_must(struct fixture *f, const char *action, const char *format, ...
 struct fixture_poll *fixture_poll(struct fixture *f, const char *queue, int max, int wait_s,
                                   const char *members)
 {
-    const struct qn_action *action = qn_action_at(QN_ACTION_receive_message);
     struct fixture_poll *poll = qn_memory_new(sizeof(*poll));
-    char *text = NULL;
 
     fixture_settle(f);
-    qn_arena_init(&poll->arena, SIZE_MAX);
-    if (asprintf(&text,
-                 "{\"QueueUrl\":\"%s\",\"MaxNumberOfMessages\":%d,\"WaitTimeSeconds\":%d%s%s}",
-                 queue, max, wait_s, members[0] != '\0' ? "," : "", members) < 0) {
-        stop("no memory for", "a poll");
-    }
-    for (char *at = text; *at != '\0'; at++) {
-        *at = *at == '\'' ? '"' : *at;
-    }
-    struct qn_str json = qn_arena_copy(&poll->arena, qn_str_from_cstr(text));
-    free(text);
-    poll->input = qn_arena_alloc(&poll->arena, action->input->size);
-    if (!qn_wire_read_json(&poll->arena, json, action->input, poll->input, &f->err)) {
+    qn_arena_init(&poll->request.arena, SIZE_MAX);
+    struct qn_str json = json_of(
+        &poll->request.arena, "'QueueUrl':'%s','MaxNumberOfMessages':%d,'WaitTimeSeconds':%d%s%s",
+        queue, max, wait_s, members[0] != '\0' ? "," : "", members);
+    if (!decode(&poll->request, "ReceiveMessage", json, &f->err)) {
         stop("poll", f->err.message);
     }
     poll->next = f->polls;

@@ -25,8 +25,7 @@ struct fixture_seen {
 struct fixture_poll {
     struct fixture_poll *next;
     struct qn_waiter waiter;
-    struct qn_arena arena;
-    void *input;
+    struct qn_request request;
     bool is_answered;
     enum qn_error_code code;
     const char *bodies; /* NULL until it is answered without an error */
@@ -57,7 +56,7 @@ struct fixture {
     struct fixture_poll *polls;
     struct fixture_seen *seen;
     struct qn_arena arena;
-    struct qn_arena call_arena;
+    struct qn_request request; /* the last one */
     uint64_t next_id;
 };
 
