@@ -74,9 +74,7 @@ class Store:
         self.connection = None
 
     def start(self, *options, clock=None):
-        self.server = Server(
-            "--db", str(self.path), *self.options, *options, clock=clock or "virtual=%d" % self.now_ms
-        )
+        self.server = Server("--db", str(self.path), *self.options, *options, clock=clock or "virtual=%d" % self.now_ms)
         self.connection = Connection(self.server.port)
 
     def end(self, by=None):
@@ -147,17 +145,13 @@ class Store:
     def counts(self, url):
         """Visible, in flight, delayed."""
         all_of_it = self.attributes(url)
-        return tuple(
-            int(all_of_it["ApproximateNumberOfMessages" + kind]) for kind in ("", "NotVisible", "Delayed")
-        )
+        return tuple(int(all_of_it["ApproximateNumberOfMessages" + kind]) for kind in ("", "NotVisible", "Delayed"))
 
     def send(self, url, body, **members):
         return self.call("SendMessage", QueueUrl=url, MessageBody=body, **members)
 
     def send_fifo(self, url, body, group="g", key=None, **members):
-        return self.send(
-            url, body, MessageGroupId=group, MessageDeduplicationId=key or "key-of-" + body, **members
-        )
+        return self.send(url, body, MessageGroupId=group, MessageDeduplicationId=key or "key-of-" + body, **members)
 
     def receive(self, url, most=10, **members):
         members.setdefault("MessageSystemAttributeNames", ["All"])

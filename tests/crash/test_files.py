@@ -162,6 +162,7 @@ def test_an_unknown_subcommand_is_refused(arguments):
 
 # ---- configuration ----
 
+
 def configuration(*queues):
     return json.dumps({"queues": list(queues)})
 
@@ -209,6 +210,7 @@ def test_a_bad_configuration_changes_nothing_in_a_database(folder, database, unc
 
 # ---- ports ----
 
+
 def test_a_port_in_use_is_refused(folder, unchanged):
     unchanged()
     with socket.socket() as taken:
@@ -231,6 +233,7 @@ def test_a_port_that_another_quern_uses_is_refused(folder, database):
 
 
 # ---- databases ----
+
 
 def foreign_sqlite(path):
     with sqlite3.connect(path) as connection:
@@ -353,6 +356,7 @@ def test_a_database_in_no_folder_is_refused(folder, unchanged):
 
 
 # ---- rights; root has all of them, so somebody without is asked ----
+
 
 @pytest.fixture
 def somebody(folder):

@@ -9,7 +9,7 @@ BODIES = {
     "one character": "x",
     "line ends": "a\rb\r\nc\nd\te",
     "beyond the first plane": "Grüße \U0001f680 \u65e5\u672c\u8a9e \ufffd \ue000",
-    "looks like markup": "<a b=\"c\">&amp;</a>]]>'\\u0041",
+    "looks like markup": '<a b="c">&amp;</a>]]>\'\\u0041',
     "as long as it may be": "0123456789abcdef" * 65536,
 }
 ATTRIBUTES = {
@@ -226,7 +226,7 @@ def test_forged_and_foreign_handles_are_still_refused(store):
     store.restart()
     handle = message["ReceiptHandle"]
     middle = len(handle) // 2
-    forged = handle[:middle] + ("A" if handle[middle] != "A" else "B") + handle[middle + 1:]
+    forged = handle[:middle] + ("A" if handle[middle] != "A" else "B") + handle[middle + 1 :]
     for queue, text in (("other", handle), ("q", forged), ("q", "garbage")):
         refused = store.refusal("DeleteMessage", QueueUrl=store.url(queue), ReceiptHandle=text)
         assert (refused.status, refused.code) == (404, "ReceiptHandleIsInvalid")

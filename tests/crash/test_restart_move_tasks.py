@@ -23,9 +23,7 @@ def _tasks(store, dlq_name="q-dlq"):
 
 def test_a_running_task_goes_on_at_its_rate_MV_3(store):
     _, dlq = _prepared(store, 10)
-    handle = store.call(
-        "StartMessageMoveTask", SourceArn=store.arn(dlq), MaxNumberOfMessagesPerSecond=1
-    )["TaskHandle"]
+    handle = store.call("StartMessageMoveTask", SourceArn=store.arn(dlq), MaxNumberOfMessagesPerSecond=1)["TaskHandle"]
     store.advance_ms(3500)
     (before,) = _tasks(store)
     assert before["Status"] == "RUNNING" and before["ApproximateNumberOfMessagesMoved"] == 4
@@ -78,9 +76,7 @@ def test_a_fifo_task_goes_on_in_order(store):
 
 def test_a_task_is_cancelled_by_its_handle_from_before(store):
     _, dlq = _prepared(store, 6)
-    handle = store.call(
-        "StartMessageMoveTask", SourceArn=store.arn(dlq), MaxNumberOfMessagesPerSecond=1
-    )["TaskHandle"]
+    handle = store.call("StartMessageMoveTask", SourceArn=store.arn(dlq), MaxNumberOfMessagesPerSecond=1)["TaskHandle"]
     store.advance_ms(1500)
     store.restart()
     moved = store.call("CancelMessageMoveTask", TaskHandle=handle)["ApproximateNumberOfMessagesMoved"]

@@ -33,9 +33,10 @@ def test_a_queue_and_its_attributes_are_as_before(store):
     assert (store.attributes(store.url("q")), store.attributes(store.url("dead"))) == before
     sources = store.call("ListDeadLetterSourceQueues", QueueUrl=store.url("dead"))["queueUrls"]
     assert [u.rsplit("/", 1)[1] for u in sources] == ["q"]
-    assert store.refusal(
-        "CreateQueue", QueueName="other", Attributes={"RedrivePolicy": redrive}
-    ).code == "InvalidParameterValue"
+    assert (
+        store.refusal("CreateQueue", QueueName="other", Attributes={"RedrivePolicy": redrive}).code
+        == "InvalidParameterValue"
+    )
 
 
 def test_a_fifo_queue_and_its_attributes_are_as_before(store):
@@ -79,9 +80,7 @@ def test_tags_stay_and_removed_ones_stay_away(store):
 def test_permissions_stay_and_removed_ones_stay_away(store):
     url = store.queue("q")
     for label in ("first", "second"):
-        store.call(
-            "AddPermission", QueueUrl=url, Label=label, AWSAccountIds=["111122223333"], Actions=["SendMessage"]
-        )
+        store.call("AddPermission", QueueUrl=url, Label=label, AWSAccountIds=["111122223333"], Actions=["SendMessage"])
     store.call("RemovePermission", QueueUrl=url, Label="first")
     before = store.attributes(url)["Policy"]
     store.restart()
@@ -95,7 +94,10 @@ def test_permissions_stay_and_removed_ones_stay_away(store):
 
 def test_queues_of_accounts_and_regions_stay_apart_ID_8(store):
     callers = [
-        ("us-east-1", "test"), ("eu-west-1", "test"), ("us-east-1", "111122223333"), ("eu-west-1", "111122223333")
+        ("us-east-1", "test"),
+        ("eu-west-1", "test"),
+        ("us-east-1", "111122223333"),
+        ("eu-west-1", "111122223333"),
     ]
     for region, key in callers:
         connection = Connection(store.server.port, region, key)
