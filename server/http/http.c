@@ -43,10 +43,11 @@ static size_t keep_escapes(void *state, struct MHD_Connection *connection, char 
     return strlen(text);
 }
 
-/* What the handler says at its end. */
+/* What the handler says at its end. A connection that was suspended must be resumed before it can
+ * be given up: the handler is called again then. */
 static enum MHD_Result outcome(const struct qn_call *call)
 {
-    return call->state == QN_CALL_DROPPED ? MHD_NO : MHD_YES;
+    return call->state == QN_CALL_DROPPED && !call->is_suspended ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result handle(void *state, struct MHD_Connection *connection, const char *url,
@@ -59,7 +60,7 @@ static enum MHD_Result handle(void *state, struct MHD_Connection *connection, co
     (void)connection;
     (void)url;
     (void)version;
-    if (call == NULL || call->state == QN_CALL_DROPPED) {
+    if (call == NULL || call->state == QN_CALL_DROPPED || call->loop->is_closed) {
         return MHD_NO;
     }
     switch (call->state) {

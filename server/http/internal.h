@@ -180,6 +180,7 @@ struct qn_loop {
     uint64_t streams_seen; /* the event up to which they were woken */
 
     size_t under_way;   /* bytes of requests and answers */
+    size_t suspended;   /* connections that libmicrohttpd leaves alone */
     size_t calls_begun; /* whole requests that are not answered yet */
     struct qn_call *overshooting;
     struct qn_call *spare; /* ended calls, kept for reuse */
@@ -189,6 +190,7 @@ struct qn_loop {
     bool settle_again;       /* more has fallen due than one pass did */
     bool is_stalled;         /* no room in the ring: what falls due waits */
     bool is_stopping;
+    bool is_closed; /* nothing is answered any more */
     int64_t stop_by_ms; /* monotonic */
 };
 

@@ -109,26 +109,31 @@ static void drop_list(struct qn_call_list *list)
     }
 }
 
+static void drop_all(struct qn_loop *loop)
+{
+    struct qn_call_list *const lists[] = {
+        &loop->parked,  &loop->crowded, &loop->delayed,  &loop->held,          &loop->hanging,
+        &loop->syncing, &loop->reading, &loop->starving, &loop->advance.calls,
+    };
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        drop_list(lists[i]);
+    }
+}
+
 /* libmicrohttpd must not be stopped while a connection is suspended. */
 static void stop_http(struct qn_loop *loop)
 {
     if (loop->daemon == NULL) {
         return;
     }
-    loop->is_stopping = true;
-    drop_list(&loop->parked);
-    drop_list(&loop->delayed);
-    drop_list(&loop->held);
-    drop_list(&loop->hanging);
-    drop_list(&loop->crowded);
-    drop_list(&loop->syncing);
-    drop_list(&loop->reading);
-    drop_list(&loop->starving);
-    drop_list(&loop->advance.calls);
-    qn_control_stop_readers(loop);
-    if (qn_calls_resume(loop)) {
-        (void)MHD_run(loop->daemon);
-    }
+    loop->is_stopping = loop->is_closed = true;
+    do {
+        drop_all(loop);
+        qn_control_stop_readers(loop);
+        (void)qn_calls_resume(loop);
+        (void)MHD_run(loop->daemon); /* what is pipelined behind may wait again */
+    } while (loop->suspended > 0);
     MHD_stop_daemon(loop->daemon);
 }
 

@@ -7,6 +7,7 @@ void qn_call_suspend(struct qn_call *call)
     if (!call->is_suspended) {
         MHD_suspend_connection(call->connection);
         call->is_suspended = true;
+        call->loop->suspended++;
     }
 }
 
@@ -138,6 +139,7 @@ bool qn_calls_resume(struct qn_loop *loop)
     while ((call = loop->resuming.first) != NULL) {
         qn_call_leave(call);
         call->is_suspended = false;
+        loop->suspended--;
         MHD_resume_connection(call->connection);
     }
     return any;

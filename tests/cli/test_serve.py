@@ -480,6 +480,19 @@ def test_parked_polls_are_answered_empty_at_the_end(start):
     assert time.monotonic() - started < 10
 
 
+def test_polls_of_clients_that_left_at_once_do_not_hold_up_the_end(start):
+    server = start("--queue", "q", clock="real")
+    body = b'{"QueueUrl":"q","WaitTimeSeconds":20}'
+    head = ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\n"
+            "Content-Type: application/x-amz-json-1.0\r\n\r\n" % len(body)).encode()
+    for n in range(500):
+        with server.connect() as connection:
+            connection.sendall((head + body) * (1 + n % 3))
+    started = time.monotonic()
+    server.stop()
+    assert time.monotonic() - started < 10
+
+
 def test_idle_connections_do_not_hold_up_the_end(start):
     server = start("--queue", "q")
     idle = [server.connect() for _ in range(10)]
