@@ -207,6 +207,9 @@ void qn_fault_effects(struct qn_loop *loop)
 {
     struct qn_effect effect;
 
+    if (loop->is_stalled) {
+        return; /* no room in the ring */
+    }
     while (qn_plan_take_effect(loop->parts.plan, loop->now_ms, &effect)) {
         carry_out(loop, &effect);
         qn_loop_serve_waiters(loop);

@@ -190,7 +190,7 @@ struct qn_loop {
     bool settle_again;       /* more has fallen due than one pass did */
     bool is_stalled;         /* no room in the ring: what falls due waits */
     bool is_stopping;
-    bool is_closed; /* nothing is answered any more */
+    bool is_closed;     /* nothing is answered any more */
     int64_t stop_by_ms; /* monotonic */
 };
 
@@ -253,6 +253,9 @@ void qn_loop_refuse(struct qn_call *call, enum qn_error_code code, const char *m
 void qn_loop_serve_waiters(struct qn_loop *loop);
 /* Ends a parked call: empty, unless something is there. */
 void qn_loop_end_wait(struct qn_call *call);
+/* Whether the call has to wait until all that was appended so far is synced; then it goes on by
+ * itself. */
+QN_MUST_CHECK bool qn_loop_waits_for_sync(struct qn_call *call);
 /* Lets those go on whose entries are synced. */
 void qn_loop_synced(struct qn_loop *loop);
 

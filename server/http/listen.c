@@ -128,7 +128,8 @@ static bool add(struct qn_listeners *listeners, struct address *address, struct 
     describe(address, listener); /* for the message */
     if (!open_socket(address, listener)) {
         qn_fail(err, QN_ERR_INTERNAL, "cannot listen on %s: %s", listener->address,
-                errno == EADDRINUSE ? "the port is in use" : strerror(errno));
+                errno == EADDRINUSE ? "the port is in use; say another, or 0 for a free one"
+                                    : strerror(errno));
         if (listener->fd >= 0) {
             (void)close(listener->fd);
         }

@@ -58,21 +58,29 @@ static void committed(struct qn_call *call, bool asks)
     reply(call, true);
 }
 
-/* The answer stands in call->answer. It must not tell of what could still be lost. */
-static void finish(struct qn_call *call)
+bool qn_loop_waits_for_sync(struct qn_call *call)
 {
     struct qn_loop *loop = call->loop;
 
-    qn_call_unpark(call);
-    if (loop->parts.journal != NULL) {
-        call->lsn = qn_journal_last_lsn(loop->parts.journal);
-        if (qn_journal_synced_lsn(loop->parts.journal) < call->lsn) {
-            call->due_ms = 0; /* in the order of their LSN */
-            qn_call_wait(call, &loop->syncing);
-            return;
-        }
+    if (loop->parts.journal == NULL) {
+        return false;
     }
-    committed(call, true);
+    call->lsn = qn_journal_last_lsn(loop->parts.journal);
+    if (qn_journal_synced_lsn(loop->parts.journal) >= call->lsn) {
+        return false;
+    }
+    call->due_ms = 0; /* in the order of their LSN */
+    qn_call_wait(call, &loop->syncing);
+    return true;
+}
+
+/* The answer stands in call->answer. It must not tell of what could still be lost. */
+static void finish(struct qn_call *call)
+{
+    qn_call_unpark(call);
+    if (!qn_loop_waits_for_sync(call)) {
+        committed(call, true);
+    }
 }
 
 static void fail(struct qn_call *call, const struct qn_error *err)
@@ -81,36 +89,39 @@ static void fail(struct qn_call *call, const struct qn_error *err)
     finish(call);
 }
 
+static bool needs_room(const struct qn_call *call)
+{
+    const struct qn_loop *loop = call->loop;
+
+    /* With --auto-create even a read may make a queue. */
+    return loop->parts.journal != NULL && !qn_journal_has_room(loop->parts.journal) &&
+           ((call->request.action->flags & QN_ACTION_CHANGES) != 0 ||
+            qn_engine_options_of(loop->parts.engine)->auto_create);
+}
+
 /* No room in the ring: a writer that is only behind catches up within moments, so the call waits
  * for it, once. True: it waits. */
 static bool waits_for_room(struct qn_call *call, bool asks)
 {
-    struct qn_loop *loop = call->loop;
-
-    if ((call->request.action->flags & QN_ACTION_CHANGES) == 0 || loop->parts.journal == NULL ||
-        call->has_waited_for_room || qn_journal_has_room(loop->parts.journal)) {
+    if (call->has_waited_for_room || !needs_room(call)) {
         return false;
     }
     qn_call_unpark(call);
     call->has_waited_for_room = true;
     call->stage = asks ? QN_STAGE_ARRIVED : QN_STAGE_CHECKED;
     call->due_ms = qn_clock_monotonic_ms() + ROOM_WAIT_MS;
-    qn_call_wait(call, &loop->crowded);
+    qn_call_wait(call, &call->loop->crowded);
     return true;
 }
 
 static bool is_refused(const struct qn_call *call, struct qn_error *err)
 {
-    const struct qn_loop *loop = call->loop;
-    unsigned flags = call->request.action->flags;
-
-    if ((flags & QN_ACTION_CHANGES) != 0 && loop->parts.journal != NULL &&
-        !qn_journal_has_room(loop->parts.journal)) {
+    if (needs_room(call)) {
         return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
                         "The database does not keep up or cannot be written. Nothing was changed.");
     }
-    if ((flags & QN_ACTION_SENDS) != 0 &&
-        !qn_engine_has_memory(loop->parts.engine, call->request.http.body.len)) {
+    if ((call->request.action->flags & QN_ACTION_SENDS) != 0 &&
+        !qn_engine_has_memory(call->loop->parts.engine, call->request.http.body.len)) {
         return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
                         "The memory for stored messages is used up. Nothing was stored.");
     }
@@ -351,6 +362,10 @@ void qn_loop_synced(struct qn_loop *loop)
     while ((call = loop->syncing.first) != NULL && call->lsn <= synced) {
         qn_call_leave(call);
         call->state = QN_CALL_RUNNING;
-        committed(call, true);
+        if (call->request.request_id[0] == '\0') {
+            qn_call_respond(call); /* of the control API */
+        } else {
+            committed(call, true);
+        }
     }
 }

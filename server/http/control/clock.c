@@ -22,7 +22,7 @@ void qn_control_answer_clock(struct qn_call *call)
 {
     qn_keep_instant(call->loop);
     qn_call_leave(call);
-    qn_control_answer(call, 200, document(call->loop));
+    qn_control_answer_change(call, document(call->loop));
 }
 
 /* Answered when all that falls due on the way is done: the passes of the loop see to it. */

@@ -50,26 +50,34 @@ bool qn_control_owns(struct qn_str path)
     return false;
 }
 
-static void respond(struct qn_call *call, int status, const char *content_type)
-{
-    call->status = status;
-    call->content_type = content_type;
-    qn_call_respond(call);
-}
-
 static int append_text(const char *text, size_t len, void *state)
 {
     qn_buf_append(state, text, len);
     return 0;
 }
 
-void qn_control_answer(struct qn_call *call, int status, json_t *document_take)
+static void write_answer(struct qn_call *call, int status, json_t *document_take)
 {
     qn_buf_clear(&call->answer);
     (void)json_dump_callback(document_take, append_text, &call->answer,
                              JSON_COMPACT | JSON_ENCODE_ANY);
     json_decref(document_take);
-    respond(call, status, "application/json");
+    call->status = status;
+    call->content_type = "application/json";
+}
+
+void qn_control_answer(struct qn_call *call, int status, json_t *document_take)
+{
+    write_answer(call, status, document_take);
+    qn_call_respond(call);
+}
+
+void qn_control_answer_change(struct qn_call *call, json_t *document_take)
+{
+    write_answer(call, 200, document_take);
+    if (!qn_loop_waits_for_sync(call)) {
+        qn_call_respond(call);
+    }
 }
 
 void qn_control_fail(struct qn_call *call, int status, const char *format, ...)

@@ -9,6 +9,8 @@ typedef void qn_control_page(struct qn_call *call, struct qn_str rest);
 
 /* Answers with the document, which is given away. */
 void qn_control_answer(struct qn_call *call, int status, json_t *document_take);
+/* The same with status 200, when what was changed and kept is as firm as --sync promises. */
+void qn_control_answer_change(struct qn_call *call, json_t *document_take);
 /* {"error": "..."}; always with a status of 4xx. */
 void qn_control_fail(struct qn_call *call, int status, const char *format, ...) QN_PRINTF(3, 4);
 /* A parameter of the query string, decoded; false when it is not there. */

@@ -225,7 +225,8 @@ static void reset_all(struct qn_call *call, struct qn_tx *tx)
     while (loop->held.first != NULL) {
         (void)qn_fault_release(loop, loop->held.first->rule);
     }
-    qn_control_answer(call, 200, json_pack("{s:I}", "queues_deleted", (json_int_t)count));
+    qn_loop_keep(loop);
+    qn_control_answer_change(call, json_pack("{s:I}", "queues_deleted", (json_int_t)count));
 }
 
 void qn_control_reset(struct qn_call *call, struct qn_str rest)
@@ -239,6 +240,11 @@ void qn_control_reset(struct qn_call *call, struct qn_str rest)
     if (body == NULL) {
         return;
     }
+    if (call->loop->parts.journal != NULL && !qn_journal_has_room(call->loop->parts.journal)) {
+        qn_control_fail(call, 503, "the database does not keep up or cannot be written");
+        json_decref(body);
+        return;
+    }
     qn_tx_init(call->loop, &tx, &call->request.arena, &call->loop->background);
     name = json_string_value(json_object_get(body, "queue"));
     if (json_object_get(body, "queue") == NULL) {
@@ -247,9 +253,9 @@ void qn_control_reset(struct qn_call *call, struct qn_str rest)
         qn_control_fail(call, 400, "queue must be the name of a queue");
     } else if ((queue = qn_control_find_queue(call, qn_str_from_cstr(name))) != NULL) {
         qn_engine_purge_queue(&tx, queue);
-        qn_control_answer(call, 200, json_pack("{s:s}", "purged", name));
+        qn_loop_keep(call->loop);
+        qn_control_answer_change(call, json_pack("{s:s}", "purged", name));
     }
-    qn_loop_keep(call->loop);
     qn_loop_serve_waiters(call->loop);
     json_decref(body);
 }
