@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "chaos/check/check.h"
+#include "chaos/lex.h"
 #include "client/bench/bench.h"
 #include "server/cli/cli.h"
 
@@ -13,7 +14,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"serve", qn_serve_main, "serve Amazon SQS (quern serve --help)"},
+    {"serve", qn_serve_main, "serve Amazon SQS"},
     {"check", qn_check_main, "put a consumer through the scenarios (quern check -- CMD)"},
     {"judge", qn_judge_main, "judge a stored trace anew"},
     {"bench", qn_bench_main, "measure a server"},
@@ -26,12 +27,28 @@ static const struct command commands[] = {
     {"version", qn_version_main, "print the version"},
 };
 
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
 static void print_help(FILE *out)
 {
     (void)fputs("usage: quern COMMAND [OPTIONS]\n\n", out);
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
         (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
     }
+    (void)fputs("\nquern COMMAND --help tells more of each.\n", out);
+}
+
+static void refuse(const char *word)
+{
+    const char *names[COMMAND_COUNT];
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        names[i] = commands[i].name;
+    }
+    const char *nearest = qn_nearest_word(qn_str_from_cstr(word), names, COMMAND_COUNT);
+    (void)fprintf(stderr, "quern: no such command: %s%s%s%s (quern --help lists them)\n", word,
+                  nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                  nearest != NULL ? "?" : "");
 }
 
 int main(int argc, char **argv)
@@ -45,7 +62,7 @@ int main(int argc, char **argv)
     if (strcmp(word, "--version") == 0) {
         word = "version";
     }
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(word, commands[i].name) == 0) {
             return commands[i].run(argc - 1, argv + 1);
         }
@@ -53,7 +70,7 @@ int main(int argc, char **argv)
     if (argc < 2) {
         (void)fputs("quern: which command? (quern --help lists them)\n", stderr);
     } else {
-        (void)fprintf(stderr, "quern: no such command: %s (quern --help lists them)\n", word);
+        refuse(word);
     }
     return QN_EXIT_USAGE;
 }

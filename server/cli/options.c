@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { NAME_MAX_BYTES = 64 };
+#include "chaos/lex.h"
+
+enum { NAME_MAX_BYTES = 64, OPTIONS_MAX = 64, HELP_COLUMN = 35 };
 
 static void add_text(char ***texts, size_t *count, struct qn_str text)
 {
@@ -39,6 +41,25 @@ static bool give(struct qn_options *options, const struct qn_option *option, str
     return true;
 }
 
+static bool fail_unknown(const struct qn_options *options, struct qn_str name, const char *word,
+                         struct qn_error *err)
+{
+    const char *names[OPTIONS_MAX];
+    size_t count = options->count < OPTIONS_MAX ? options->count : OPTIONS_MAX;
+
+    for (size_t i = 0; i < count; i++) {
+        names[i] = options->table[i].name;
+    }
+    const char *nearest = qn_nearest_word(name, names, count);
+    if (nearest != NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "unknown option --%.*s; did you mean --%s? (quern %s --help lists them)",
+                       QN_STR_ARG(name), nearest, word);
+    }
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "unknown option --%.*s (quern %s --help lists them)", QN_STR_ARG(name), word);
+}
+
 /* "--name", "--name VALUE", "--name=VALUE" */
 static bool parse_option(struct qn_options *options, int argc, char **argv, int *at,
                          struct qn_error *err)
@@ -48,9 +69,7 @@ static bool parse_option(struct qn_options *options, int argc, char **argv, int 
     const struct qn_option *option = find(options, name);
 
     if (option == NULL) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                       "unknown option --%.*s (quern %s --help lists them)", QN_STR_ARG(name),
-                       argv[0]);
+        return fail_unknown(options, name, argv[0], err);
     }
     if (option->value == NULL) {
         if (!qn_str_is_none(value)) {
@@ -58,12 +77,12 @@ static bool parse_option(struct qn_options *options, int argc, char **argv, int 
                            option->name);
         }
         value = QN_STR("true");
-    } else if (qn_str_is_none(value)) {
-        if (*at + 1 >= argc) {
-            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--%s needs a value: %s",
-                           option->name, option->value);
-        }
+    } else if (qn_str_is_none(value) && *at + 1 < argc) {
         value = qn_str_from_cstr(argv[++*at]);
+    }
+    if (value.len == 0) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--%s needs a value: %s", option->name,
+                       option->value);
     }
     return give(options, option, value, err);
 }
@@ -227,22 +246,28 @@ bool qn_options_integer(const struct qn_options *options, size_t row, int64_t mi
 
 static void print_row(const struct qn_option *option, FILE *out)
 {
-    char left[NAME_MAX_BYTES];
     const char *help = option->help;
+    bool repeats = (option->flags & QN_OPTION_REPEATS) != 0;
+    int width = fprintf(out, "  --%s%s%s", option->name, option->value == NULL ? "" : " ",
+                        option->value == NULL ? "" : option->value);
 
-    (void)snprintf(left, sizeof(left), "--%s%s%s", option->name, option->value == NULL ? "" : " ",
-                   option->value == NULL ? "" : option->value);
-    (void)fprintf(out, "  %-32s ", left);
+    if (width >= HELP_COLUMN) {
+        (void)fputc('\n', out);
+        width = 0;
+    }
+    (void)fprintf(out, "%*s", HELP_COLUMN - width, "");
     /* A line of the help begins a line of its own. */
     for (; *help != '\0'; help++) {
         (void)fputc(*help, out);
         if (*help == '\n') {
-            (void)fprintf(out, "%35s", "");
+            (void)fprintf(out, "%*s", HELP_COLUMN, "");
         }
     }
     if (option->fallback != NULL) {
-        (void)fprintf(out, " (default %s%s%s)", option->fallback, option->unit == NULL ? "" : " ",
-                      option->unit == NULL ? "" : option->unit);
+        (void)fprintf(out, " (%sdefault %s%s%s)", repeats ? "repeatable; " : "", option->fallback,
+                      option->unit == NULL ? "" : " ", option->unit == NULL ? "" : option->unit);
+    } else if (repeats) {
+        (void)fputs(" (repeatable)", out);
     }
     (void)fputc('\n', out);
 }
@@ -272,7 +297,7 @@ static void print_markdown_row(const struct qn_option *option, const char *prefi
                   option->fallback == NULL ? "" : option->fallback, option->unit == NULL ? "" : " ",
                   option->unit == NULL ? "" : option->unit);
     print_cell(option->help, out);
-    (void)fprintf(out, "%s |\n", (option->flags & QN_OPTION_REPEATS) != 0 ? " Repeatable." : "");
+    (void)fprintf(out, "%s |\n", (option->flags & QN_OPTION_REPEATS) != 0 ? "; repeatable" : "");
 }
 
 void qn_options_print(const struct qn_option *table, size_t count, bool as_markdown,

@@ -61,7 +61,8 @@ static bool read_names(const struct qn_options *options, struct qn_settings *set
 
     settings->account = text_of(options, QN_SERVE_ACCOUNT);
     if (settings->account.len != 12 || !all_of(settings->account, "0123456789")) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--account must have 12 digits");
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--account must have 12 digits, not be %.*s", QN_STR_ARG(settings->account));
     }
     settings->one_region = qn_str_equal(region, QN_STR("any"));
     if (settings->one_region) {
@@ -78,7 +79,8 @@ static bool read_names(const struct qn_options *options, struct qn_settings *set
     if (!qn_str_is_none(url) && !qn_str_starts_with(url, QN_STR("http://")) &&
         !qn_str_starts_with(url, QN_STR("https://"))) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                       "--public-url must begin with http:// or https://");
+                       "--public-url must begin with http:// or https://, not be %.*s",
+                       QN_STR_ARG(url));
     }
     settings->public_url = url;
     return true;
@@ -109,8 +111,10 @@ static bool read_limit(struct qn_str text, struct qn_limits *ret_limits, struct 
             continue;
         }
         return qn_str_to_int64(value, limits[i].min, limits[i].max, field) ||
-               qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--limit %s must be from %lld to %lld",
-                       limits[i].name, (long long)limits[i].min, (long long)limits[i].max);
+               qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--limit %s=VALUE takes an integer from %lld to %lld, not %.*s",
+                       limits[i].name, (long long)limits[i].min, (long long)limits[i].max,
+                       QN_STR_ARG(qn_str_is_none(value) ? QN_STR("nothing") : value));
     }
     return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                    "--limit knows in-flight, message-size, retention-min and batch-entries, as "
@@ -152,11 +156,16 @@ static bool read_clock(const struct qn_options *options, struct qn_settings *set
     if (qn_str_is_none(instant)) {
         return true;
     }
-    if (!settings->clock_is_virtual ||
-        !qn_clock_parse_instant(instant, &settings->clock_start_ms)) {
-        return fail_value(options, QN_SERVE_CLOCK, err);
+    if (!settings->clock_is_virtual) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--clock real has no instant to begin at: say virtual=%.*s",
+                       QN_STR_ARG(instant));
     }
-    return true;
+    return qn_clock_parse_instant(instant, &settings->clock_start_ms) ||
+           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "--clock virtual=INSTANT takes an instant such as 2026-01-01T00:00:00Z or "
+                   "1767225600000, not %.*s",
+                   QN_STR_ARG(instant));
 }
 
 static bool read_seed(const struct qn_options *options, struct qn_settings *settings,
@@ -238,7 +247,8 @@ static bool read_rest(const struct qn_options *options, struct qn_settings *sett
     settings->auto_create = qn_options_is_on(options, QN_SERVE_AUTO_CREATE);
     settings->aws_waits = qn_options_is_on(options, QN_SERVE_AWS_WAITS);
     if (settings->db == NULL && qn_options_text(options, QN_SERVE_SYNC) != NULL) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--sync needs --db");
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--sync says how firmly --db FILE keeps: give --db too");
     }
     return qn_log_parse_level(text_of(options, QN_SERVE_LOG), &settings->log_level) ||
            fail_value(options, QN_SERVE_LOG, err);

@@ -77,10 +77,18 @@ Test(options, mistakes_name_the_option)
     cr_expect_str_eq(err.message, "--port is given twice");
     cr_expect_not(PARSE(NULL, "--port"));
     cr_expect_str_eq(err.message, "--port needs a value: PORT");
+    cr_expect_not(PARSE(NULL, "--port="));
+    cr_expect_str_eq(err.message, "--port needs a value: PORT");
+    cr_expect_not(PARSE(NULL, "--port", ""));
+    cr_expect_str_eq(err.message, "--port needs a value: PORT");
     cr_expect_not(PARSE(NULL, "--auto-create=1"));
     cr_expect_str_eq(err.message, "--auto-create takes no value");
     cr_expect_not(PARSE(NULL, "--ports=1"));
-    cr_expect_str_eq(err.message, "unknown option --ports (quern serve --help lists them)");
+    cr_expect_str_eq(
+        err.message,
+        "unknown option --ports; did you mean --port? (quern serve --help lists them)");
+    cr_expect_not(PARSE(NULL, "--colour=1"));
+    cr_expect_str_eq(err.message, "unknown option --colour (quern serve --help lists them)");
     cr_expect_not(PARSE(NULL, "-p"));
 }
 

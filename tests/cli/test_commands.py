@@ -42,7 +42,7 @@ def test_version_is_the_servers(server):
         assert succeeds(run(word)) == "quern %s\n" % version
 
 
-@pytest.mark.parametrize("command", "queues send receive peek purge health".split())
+@pytest.mark.parametrize("command", "queues send receive peek purge health version serve check judge bench".split())
 def test_each_command_has_help(command):
     assert succeeds(run(command, "--help")).startswith("usage: quern %s" % command)
 
@@ -72,6 +72,55 @@ def test_each_command_has_help(command):
 )
 def test_misuse_is_one_line(words):
     refused(*words)
+
+
+@pytest.mark.parametrize(
+    "words, instead",
+    [
+        (["serv"], "did you mean serve?"),
+        (["dance"], "quern --help lists them"),
+        (["serve", "--prot", "1"], "did you mean --port?"),
+        (["serve", "-p", "1"], "quern serve --help lists them"),
+        (["serve", "--db", ""], "--db needs a value: FILE"),
+        (["serve", "--sync", "full"], "give --db too"),
+        (["serve", "--limit", "in-flight"], "takes an integer from 1 to 120000"),
+        (["serve", "--limit", "colours=3"], "in-flight, message-size, retention-min and batch-entries"),
+        (["serve", "--clock", "virtual=now"], "such as 2026-01-01T00:00:00Z"),
+        (["serve", "--clock", "real=3"], "say virtual=3"),
+        (["serve", "--bind", "nowhere"], "such as 127.0.0.1:9324 or [::1]:9324"),
+        (["serve", "--fault", "on SendMesage do hang"], 'did you mean "SendMessage"?'),
+        (["serve", "--fault", "on SendMessage do hagn"], 'did you mean "hang"?'),
+        (["serve", "extra"], "options only, not extra"),
+        (["check"], "quern check [options] -- CMD"),
+        (["check", "worker"], "command comes after --"),
+        (["check", "--only", "--", "worker"], "--only needs ID"),
+        (["check", "--only", "nope", "--", "worker"], "--list shows them"),
+        (["check", "--profile", "x", "--", "worker"], "one of standard, fifo"),
+        (["check", "--grace", "1w", "--", "worker"], "500ms or 10s"),
+        (["check", "--server", "/nonexistent", "--", "worker"], "No such file"),
+        (["judge"], "quern judge TRACE"),
+        (["send"], "quern send QUEUE"),
+        (["version", "extra"], "quern version"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistake_says_what_to_write_instead(words, instead):
+    assert instead in refused(*words)
+
+
+def test_judge_names_the_file_that_is_no_trace(tmp_path):
+    file = tmp_path / "notes"
+    file.write_text("not a trace")
+    line = refused("judge", str(file))
+    assert str(file) in line and "quern check --keep" in line
+
+
+def test_port_in_use_says_what_to_do(server):
+    assert "or 0 for a free one" in refused("serve", "--port", str(server.port))
+
+
+def test_version_as_json(server):
+    assert json.loads(succeeds(run("version", "--json"))).keys() == {"version"}
 
 
 def test_health(quern, server):
