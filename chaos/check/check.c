@@ -339,6 +339,10 @@ static bool prepare(struct checking *checking, struct qn_error *err)
         checking->program[len > 0 ? len : 0] = '\0';
         checking->options.server_program = checking->program;
     }
+    if (access(checking->options.server_program, X_OK) < 0) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--server %s: %s",
+                       checking->options.server_program, strerror(errno));
+    }
     (void)snprintf(checking->directory, sizeof(checking->directory), "%s/quern-check-XXXXXX",
                    base != NULL && base[0] != '\0' ? base : "/tmp");
     if (mkdtemp(checking->directory) == NULL) {

@@ -154,9 +154,14 @@ static bool set(const struct row *row, const char *text, struct all_values *valu
         }
         break;
     }
-    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s takes %s, not \"%s\"", row->name,
-                   row->kind == DURATION ? "a time such as 500ms or 10s" : "a number in its range",
-                   text);
+    if (row->kind == DURATION) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "%s takes a time such as 500ms or 10s, up to 1h, not \"%s\"", row->name,
+                       text);
+    }
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "%s takes a number from %lld to %lld, not \"%s\"", row->name,
+                   (long long)row->min, (long long)row->max, text);
 }
 
 bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options,
@@ -178,13 +183,15 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
         const char *text = rest.ptr; /* NULL: the next word, or none for a flag */
         if (row == NULL) {
             return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                           "unknown option %s (the consumer's command comes after --)", argv[i]);
+                           "unknown option %s (quern check --help lists them; the consumer's "
+                           "command comes after --)",
+                           argv[i]);
         }
         if (row->argument == NULL && text != NULL) {
             return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s takes no argument", row->name);
         }
         if (row->argument != NULL && text == NULL) {
-            if (i + 1 >= argc) {
+            if (i + 1 >= argc || strcmp(argv[i + 1], "--") == 0) {
                 return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s needs %s", row->name,
                                row->argument);
             }
@@ -192,6 +199,10 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
         }
         if (!set(row, text != NULL ? text : "", &values, err)) {
             return false;
+        }
+        if (strcmp(row->name, "--env") == 0 && strchr(text, '=') == NULL) {
+            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--env takes %s, not \"%s\"",
+                           row->argument, text);
         }
         values.options.has_seed = values.options.has_seed || strcmp(row->name, "--seed") == 0;
     }

@@ -65,13 +65,19 @@ int qn_judge_main(int argc, char **argv)
         return QN_CHECK_WELL;
     }
     if (argc != 2 || (argv[1][0] == '-' && argv[1][1] != '\0')) {
-        (void)fputs("quern judge: usage: quern judge TRACE\n", stderr);
+        (void)fputs("quern judge: usage: quern judge TRACE (- for stdin)\n", stderr);
         return QN_CHECK_USAGE;
     }
     qn_history_init(&history);
     qn_buf_init(&text, SIZE_MAX / 2);
-    if (!read_file(argv[1], &text, &err) || !qn_history_read(&history, qn_buf_str(&text), &err)) {
+    if (!read_file(argv[1], &text, &err)) {
         code = complain(&err);
+        goto out;
+    }
+    if (!qn_history_read(&history, qn_buf_str(&text), &err)) {
+        (void)fprintf(stderr, "quern judge: %s is no trace of quern check --keep: %s\n", argv[1],
+                      err.message);
+        code = QN_CHECK_USAGE;
         goto out;
     }
     qn_history_settle(&history);

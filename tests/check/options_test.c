@@ -78,7 +78,9 @@ Test(options, mistakes_are_told_in_one_line)
     expect_complaint(READ("--seed"), "--seed");
     expect_complaint(READ("--seed", "many", "--", "c"), "many");
     expect_complaint(READ("--grace", "soon", "--", "c"), "soon");
-    expect_complaint(READ("--visibility", "0", "--", "c"), "--visibility");
+    expect_complaint(READ("--visibility", "0", "--", "c"), "a number from 1 to 43200, not \"0\"");
+    expect_complaint(READ("--only", "--", "c"), "--only needs ID");
+    expect_complaint(READ("--env", "X", "--", "c"), "NAME=TEXT");
     expect_complaint(READ("--visibility", "43201", "--", "c"), "--visibility");
     expect_complaint(READ("--profile", "lambda", "--", "c"), "standard, fifo");
     expect_complaint(READ("--strict=yes", "--", "c"), "--strict");
