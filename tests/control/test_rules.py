@@ -295,11 +295,11 @@ def test_hanging_answer_does_not_hold_up_the_end(server, call, queue):
         assert time.monotonic() - started < 10
 
 
-CRASHES = [("arrive", b""), ("pre-commit", b""), ("post-commit", b""), ("mid-response", b"half"), ("post-response", b"all")]
+POINTS = ["arrive", "pre-commit", "post-commit", "mid-response", "post-response"]
 
 
-@pytest.mark.parametrize("point, answered", CRASHES, ids=[point for point, _ in CRASHES])
-def test_crash_at_each_point_is_in_the_trace(start, tmp_path, point, answered):
+@pytest.mark.parametrize("point", POINTS)
+def test_crash_at_each_point_is_in_the_trace(start, tmp_path, point):
     options = ("--db", str(tmp_path / "q.db"), "--trace", str(tmp_path / "trace"), "--queue", "q")
     server = start(*options)
     add(server, "on SendMessage once at %s do crash server as crash" % point)
@@ -307,7 +307,12 @@ def test_crash_at_each_point_is_in_the_trace(start, tmp_path, point, answered):
     seen, _ = outcome(server, lambda raw: raw.json("SendMessage", sent))
     server.process.wait(20)
     body = seen.partition(b"\r\n\r\n")[2]
-    assert {b"": seen == b"", b"half": 0 < len(body) < 80, b"all": body.endswith(b"}")}[answered]
+    if point == "mid-response":
+        assert 0 < len(body) < 80
+    elif point == "post-response":
+        assert body.endswith(b"}")
+    else:
+        assert seen == b""
     again = start(*options)
     (fault,) = [e for e in events(again) if e["kind"] == "fault"]
     assert (fault["rule"], fault["code"], fault["target"]) == ("crash", "crash", "request")
