@@ -99,7 +99,7 @@ static bool is_number(struct qn_str text)
     }
     if (at < text.len && (text.ptr[at] == 'e' || text.ptr[at] == 'E')) {
         struct qn_str rest = qn_str_from(text, at + 1);
-        if (rest.len > 1 && rest.ptr[0] == '+') {
+        if (rest.len > 1 && rest.ptr[0] == '+' && rest.ptr[1] != '-') {
             rest = qn_str_from(rest, 1);
         }
         if (!qn_str_to_int64(rest, -100000, 100000, &exponent)) {
