@@ -267,8 +267,7 @@ Test(queue_attributes, a_policy_that_is_none_is_refused)
         "{\\'Statement\\':[{\\'Effect\\':\\'Allow\\',\\'Principal\\':\\'*\\'}]}",
         "{\\'Statement\\':[{\\'Effect\\':\\'Allow\\',\\'Action\\':\\'*\\'}]}",
         "{\\'Statement\\':[{\\'Principal\\':\\'*\\',\\'Action\\':\\'*\\'}]}",
-        "{\\'Statement\\':[{\\'Effect\\':\\'Maybe\\',\\'Principal\\':\\'*\\',\\'Action\\':\\'*\\'}]"
-        "}",
+        "{\\'Statement\\':{\\'Effect\\':\\'Maybe\\',\\'Principal\\':\\'*\\',\\'Action\\':\\'*\\'}}",
         "{\\'Statement\\':[{\\'Effect\\':\\'Allow\\',\\'Principal\\':{},\\'Action\\':\\'*\\'}]}",
         "{\\'Statement\\':[{\\'Effect\\':\\'Allow\\',\\'Principal\\':\\'*\\',\\'Action\\':[]}]}",
     };

@@ -322,7 +322,8 @@ void fixture_advance_s(struct fixture *f, int64_t by_s)
 
 /* The members with ' for ", in braces. */
 QN_PRINTF(2, 0)
-static struct qn_str json_text(struct qn_arena *arena, const char *format, va_list args)
+static QN_PRINTF(2, 0) struct qn_str
+    json_text(struct qn_arena *arena, const char *format, va_list args)
 {
     char *text = NULL;
     int len = vasprintf(&text, format, args);
@@ -407,7 +408,8 @@ static bool run(struct fixture *f)
     return ok;
 }
 
-static bool call(struct fixture *f, const char *name, const char *format, va_list args)
+static QN_PRINTF(3, 0) bool call(struct fixture *f, const char *name, const char *format,
+                                 va_list args)
 {
     fixture_settle(f);
     qn_arena_reset(&f->request.arena);
