@@ -87,3 +87,30 @@ def test_same_origin_may_ask(server):
         reply = raw.read()
     assert reply.status == 200
     assert reply.header("Access-Control-Allow-Origin") is None
+
+
+@pytest.mark.parametrize(
+    "method, path, body, instead",
+    [
+        ("POST", "/reset", {"queu": "q"}, "it can have queue"),
+        ("POST", "/reset?queue=q", {}, "it knows: account region"),
+        ("POST", "/clock", {"advance": 5}, "it can have advance_ms"),
+        ("POST", "/clock", {"advance_ms": 5, "keep_poll": True}, "it can have keep_polls"),
+        ("POST", "/clock", {"advance_ms": 5, "keep_polls": 1}, "true or false"),
+        ("POST", "/rules", {"rule": "on any do hang", "nmae": "x"}, "nmae is no member"),
+        ("POST", "/mark", {"name": ""}, "say which mark"),
+        ("DELETE", "/rules?nam=first", None, "it knows: name"),
+        ("GET", "/queues/q/messages?limti=3", None, "it knows: account region after limit"),
+        ("GET", "/queues?account=000000000000", None, "it knows: none"),
+        ("GET", "/trace?form=3", None, "it knows: since wait_ms stream"),
+    ],
+)
+def test_slip_in_a_name_changes_nothing(start, method, path, body, instead):
+    """Left out, these would mean everything instead of one thing."""
+    server = start("--queue", "q", "--fault", "on any nth 99 do throttle as first")
+    before = server.control("GET", "/_quern/clock")[1]
+    status, answer = server.control(method, "/_quern" + path, body)
+    assert status == 400 and instead in answer["error"]
+    assert [queue["name"] for queue in server.control("GET", "/_quern/queues")[1]["queues"]] == ["q"]
+    assert [rule["name"] for rule in server.control("GET", "/_quern/rules")[1]["rules"]] == ["first"]
+    assert server.control("GET", "/_quern/clock")[1] == before

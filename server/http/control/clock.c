@@ -62,6 +62,7 @@ static void move(struct qn_call *call, const json_t *body)
 {
     const json_t *by = json_object_get(body, "advance_ms");
     const json_t *rate = json_object_get(body, "rate");
+    const json_t *keep_polls = json_object_get(body, "keep_polls");
 
     if (!qn_clock_is_virtual(call->loop->parts.clock)) {
         qn_control_fail(call, 400,
@@ -72,14 +73,17 @@ static void move(struct qn_call *call, const json_t *body)
         set_rate(call, rate);
     } else if (!json_is_integer(by) || json_integer_value(by) < 0) {
         qn_control_fail(call, 400, "advance_ms must be an integer of at least 0");
+    } else if (keep_polls != NULL && !json_is_boolean(keep_polls)) {
+        qn_control_fail(call, 400, "keep_polls must be true or false");
     } else {
-        advance(call, json_integer_value(by), json_is_true(json_object_get(body, "keep_polls")));
+        advance(call, json_integer_value(by), json_is_true(keep_polls));
     }
 }
 
 void qn_control_move_clock(struct qn_call *call, struct qn_str rest)
 {
-    json_t *body = qn_control_body(call);
+    static const char *const members[] = {"advance_ms", "rate", "keep_polls", NULL};
+    json_t *body = qn_control_body(call, members);
 
     (void)rest;
     if (body != NULL) {

@@ -4,33 +4,35 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "chaos/lex.h"
 #include "server/base/log.h"
 
 struct route {
     const char *method;
     const char *path; /* with a slash at the end: everything below it */
     qn_control_page *page;
+    const char *parameters; /* that it knows, with blanks between; NULL: not ours to say */
 };
 
 static const struct route routes[] = {
-    {"GET", "/health", qn_control_health},
-    {"GET", "/_quern/health", qn_control_health},
-    {"GET", "/_quern/info", qn_control_info},
-    {"POST", "/_quern/mark", qn_control_mark},
-    {"POST", "/_quern/reset", qn_control_reset},
-    {"GET", "/_quern/clock", qn_control_clock},
-    {"POST", "/_quern/clock", qn_control_move_clock},
-    {"GET", "/_quern/queues", qn_control_queues},
-    {"GET", "/_quern/queues/", qn_control_queue},
-    {"GET", "/_quern/trace", qn_control_trace},
-    {"GET", "/_quern/rules", qn_control_rules},
-    {"POST", "/_quern/rules", qn_control_add_rules},
-    {"DELETE", "/_quern/rules", qn_control_remove_rules},
-    {"POST", "/_quern/rules/", qn_control_release_rule},
-    {"GET", "/_localstack/health", qn_control_localstack_health},
-    {"GET", "/_aws/sqs/messages", qn_control_localstack_messages},
-    {"POST", "/_aws/sqs/messages", qn_control_localstack_messages},
-    {"GET", "/_aws/sqs/messages/", qn_control_localstack_messages},
+    {"GET", "/health", qn_control_health, NULL},
+    {"GET", "/_quern/health", qn_control_health, ""},
+    {"GET", "/_quern/info", qn_control_info, ""},
+    {"POST", "/_quern/mark", qn_control_mark, ""},
+    {"POST", "/_quern/reset", qn_control_reset, "account region"},
+    {"GET", "/_quern/clock", qn_control_clock, ""},
+    {"POST", "/_quern/clock", qn_control_move_clock, ""},
+    {"GET", "/_quern/queues", qn_control_queues, ""},
+    {"GET", "/_quern/queues/", qn_control_queue, "account region after limit"},
+    {"GET", "/_quern/trace", qn_control_trace, "since wait_ms stream"},
+    {"GET", "/_quern/rules", qn_control_rules, ""},
+    {"POST", "/_quern/rules", qn_control_add_rules, ""},
+    {"DELETE", "/_quern/rules", qn_control_remove_rules, "name"},
+    {"POST", "/_quern/rules/", qn_control_release_rule, ""},
+    {"GET", "/_localstack/health", qn_control_localstack_health, NULL},
+    {"GET", "/_aws/sqs/messages", qn_control_localstack_messages, NULL},
+    {"POST", "/_aws/sqs/messages", qn_control_localstack_messages, NULL},
+    {"GET", "/_aws/sqs/messages/", qn_control_localstack_messages, NULL},
 };
 
 bool qn_control_owns(struct qn_str path)
@@ -179,9 +181,41 @@ bool qn_control_integer(struct qn_call *call, const char *name, int64_t otherwis
     return false;
 }
 
-json_t *qn_control_body(struct qn_call *call)
+/* A member with a slip in its name would be as good as left out: all queues instead of one. */
+static const char *unknown_member(const json_t *document, const char *const *members)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)document, key, value)
+    {
+        size_t i = 0;
+        while (members[i] != NULL && strcmp(members[i], key) != 0) {
+            i++;
+        }
+        if (members[i] == NULL) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+static void fail_member(struct qn_call *call, const char *unknown, const char *const *members)
+{
+    size_t count = 0;
+
+    while (members[count] != NULL) {
+        count++;
+    }
+    const char *nearest = qn_nearest_word(qn_str_from_cstr(unknown), members, count);
+    qn_control_fail(call, 400, "%.40s is no member of this body; it can have %s", unknown,
+                    nearest != NULL ? nearest : members[0]);
+}
+
+json_t *qn_control_body(struct qn_call *call, const char *const *members)
 {
     struct qn_str body = call->request.http.body;
+    const char *unknown;
     json_error_t error;
     json_t *document;
 
@@ -197,6 +231,12 @@ json_t *qn_control_body(struct qn_call *call)
     if (!json_is_object(document)) {
         json_decref(document);
         qn_control_fail(call, 400, "the body must be a JSON object");
+        return NULL;
+    }
+    unknown = unknown_member(document, members);
+    if (unknown != NULL) {
+        fail_member(call, unknown, members);
+        json_decref(document);
         return NULL;
     }
     return document;
@@ -239,6 +279,40 @@ static const struct route *find_route(const struct qn_call *call, struct qn_str 
     return NULL;
 }
 
+/* The first parameter that the page does not know, or none. */
+static struct qn_str unknown_parameter(const struct qn_call *call, const struct route *route)
+{
+    struct qn_str rest = call->request.http.query;
+
+    while (route->parameters != NULL && rest.len > 0) {
+        struct qn_str words = qn_str_from_cstr(route->parameters);
+        struct qn_str ignored;
+        struct qn_str key = qn_str_cut(qn_str_cut(rest, '&', &rest), '=', &ignored);
+        bool is_known = key.len == 0;
+        while (!is_known && words.len > 0) {
+            is_known = qn_str_equal(key, qn_str_cut(words, ' ', &words));
+        }
+        if (!is_known) {
+            return key;
+        }
+    }
+    return QN_STR_NONE;
+}
+
+/* A slip in a parameter's name must not remove all rules instead of one. */
+static void open_page(struct qn_call *call, const struct route *route, struct qn_str rest)
+{
+    struct qn_str unknown = unknown_parameter(call, route);
+
+    if (qn_str_is_none(unknown)) {
+        route->page(call, decoded(call, rest));
+    } else {
+        qn_control_fail(call, 400, "this page has no parameter %.*s; it knows: %s",
+                        QN_STR_ARG(qn_str_first(unknown, 40)),
+                        route->parameters[0] == '\0' ? "none" : route->parameters);
+    }
+}
+
 void qn_control_call(struct qn_call *call)
 {
     struct qn_str rest = QN_STR("");
@@ -259,6 +333,6 @@ void qn_control_call(struct qn_call *call)
     } else if (route == NULL) {
         qn_control_fail(call, 404, "no such page of the control API");
     } else {
-        route->page(call, decoded(call, rest));
+        open_page(call, route, rest);
     }
 }

@@ -18,8 +18,9 @@ bool qn_control_parameter(struct qn_call *call, const char *name, struct qn_str 
 /* The same as an integer of at least 0; `otherwise` when it is not there. False: answered. */
 QN_MUST_CHECK bool qn_control_integer(struct qn_call *call, const char *name, int64_t otherwise,
                                       int64_t max, int64_t *ret_value);
-/* The body as a JSON object, {} when it is empty; NULL: answered. The caller owns the reference. */
-json_t *qn_control_body(struct qn_call *call);
+/* The body as a JSON object with no other members than these (a list that ends with NULL), {} when
+ * it is empty; NULL: answered. The caller owns the reference. */
+json_t *qn_control_body(struct qn_call *call, const char *const *members);
 json_t *qn_control_text(struct qn_str text);
 json_t *qn_control_instant(int64_t ms);
 

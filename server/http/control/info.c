@@ -76,7 +76,8 @@ void qn_control_info(struct qn_call *call, struct qn_str rest)
 
 void qn_control_mark(struct qn_call *call, struct qn_str rest)
 {
-    json_t *body = qn_control_body(call);
+    static const char *const members[] = {"name", NULL};
+    json_t *body = qn_control_body(call, members);
     const char *name;
 
     (void)rest;
@@ -84,7 +85,7 @@ void qn_control_mark(struct qn_call *call, struct qn_str rest)
         return;
     }
     name = json_string_value(json_object_get(body, "name"));
-    if (name == NULL) {
+    if (name == NULL || name[0] == '\0') {
         qn_control_fail(call, 400, "say which mark: {\"name\": \"...\"}");
     } else {
         qn_keep_mark(call->loop, qn_str_from_cstr(name));

@@ -231,7 +231,8 @@ static void reset_all(struct qn_call *call, struct qn_tx *tx)
 
 void qn_control_reset(struct qn_call *call, struct qn_str rest)
 {
-    json_t *body = qn_control_body(call);
+    static const char *const members[] = {"queue", NULL};
+    json_t *body = qn_control_body(call, members);
     const char *name;
     struct qn_queue *queue;
     struct qn_tx tx;

@@ -59,6 +59,7 @@ static bool add_document(struct qn_call *call, const json_t *body, struct qn_err
 
 void qn_control_add_rules(struct qn_call *call, struct qn_str rest)
 {
+    static const char *const members[] = {"rule", "rules", NULL};
     struct qn_str type = call->request.http.content_type;
     struct qn_error err;
     bool ok;
@@ -67,7 +68,7 @@ void qn_control_add_rules(struct qn_call *call, struct qn_str rest)
     if (qn_str_starts_with_nocase(type, QN_STR("text/plain"))) {
         ok = qn_plan_add_lines(call->loop->parts.plan, call->request.http.body, &err);
     } else {
-        json_t *body = qn_control_body(call);
+        json_t *body = qn_control_body(call, members);
         if (body == NULL) {
             return;
         }
