@@ -307,3 +307,47 @@ RESTART_TEST(contents_that_left_memory_are_read)
     fixture_restart(&f);
     cr_expect_str_eq(fixture_receive(&f, "q", 10), "m1 m2 m3");
 }
+
+RESTART_TEST(numbers_of_many_deleted_queues_are_not_used_again)
+{
+    for (int i = 0; i < 150; i++) {
+        fixture_create(&f, "x", "");
+        fixture_send(&f, "x", "m");
+        fixture_receive(&f, "x", 1);
+        fixture_must(&f, "DeleteQueue", "'QueueUrl':'x'");
+    }
+    fixture_restart(&f);
+    for (int i = 0; i < 20; i++) {
+        fixture_create(&f, "x", "");
+        fixture_send(&f, "x", "n");
+        fixture_receive(&f, "x", 1);
+        cr_expect_eq(fixture_delete(&f, "x", fixture_handle(&f, "m")),
+                     QN_ERR_RECEIPT_HANDLE_IS_INVALID);
+        fixture_must(&f, "DeleteQueue", "'QueueUrl':'x'");
+    }
+}
+
+RESTART_TEST(no_sequence_number_is_drawn_twice_beyond_what_was_reserved)
+{
+    const char *last = "";
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 450; i++) {
+            const char *entries = "";
+            for (int j = 0; j < 10; j++) {
+                entries = fixture_format(&f,
+                                         "%s%s{'Id':'%d','MessageBody':'m','MessageGroupId':'g',"
+                                         "'MessageDeduplicationId':'%d-%d-%d'}",
+                                         entries, j > 0 ? "," : "", j, round, i, j);
+            }
+            fixture_must(&f, "SendMessageBatch", "'QueueUrl':'q.fifo','Entries':[%s]", entries);
+            cr_assert_gt(strcmp(fixture_get(&f, "Successful.0.SequenceNumber"), last), 0);
+            last = fixture_get(&f, "Successful.9.SequenceNumber");
+            if (i % 50 == 0) {
+                fixture_must(&f, "PurgeQueue", "'QueueUrl':'q.fifo'");
+            }
+        }
+        fixture_must(&f, "PurgeQueue", "'QueueUrl':'q.fifo'");
+        fixture_restart(&f);
+    }
+}
