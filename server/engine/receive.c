@@ -55,14 +55,18 @@ static bool read_content(struct receiving *r, uint32_t slot)
     return true;
 }
 
-static void tell_grant(struct receiving *r, uint32_t slot, const struct qn_delivery *delivery)
+static void tell(struct receiving *r, uint32_t slot, enum qn_event_kind kind,
+                 const struct qn_delivery *delivery)
 {
     struct qn_event event;
     char id_text[37];
     char sequence_text[21];
     const struct message *message = message_at(r->tx->engine, slot);
 
-    qn_event_of(r->tx, &event, QN_EVENT_LEASE_GRANT, r->queue, message, id_text, sequence_text);
+    if (!r->tx->events->wanted) {
+        return;
+    }
+    qn_event_of(r->tx, &event, kind, r->queue, message, id_text, sequence_text);
     event.handle = delivery->receipt_handle;
     event.deadline_ms = message->hidden_until_ms;
     qn_event_add_key(r->tx, &event, message);
@@ -93,9 +97,7 @@ static void lease(struct receiving *r, uint32_t slot)
     }
     fill_delivery(tx, r->queue, slot, here, &r->deliveries[r->count]);
     r->slots[r->count++] = slot;
-    if (tx->events->wanted) {
-        tell_grant(r, slot, &r->deliveries[r->count - 1]);
-    }
+    tell(r, slot, QN_EVENT_LEASE_GRANT, &r->deliveries[r->count - 1]);
 }
 
 static bool is_full(const struct receiving *r)
@@ -235,6 +237,8 @@ static void replay(struct receiving *r, const struct attempt *attempt)
         fill_delivery(tx, r->queue, slot, attempt->messages[i].origin, &r->deliveries[r->count]);
         r->slots[r->count++] = slot;
         qn_emit_message(tx, QN_ROW_MESSAGE_PUT, message, 0, QN_STR_NONE);
+        tell(r, slot, deadline > tx->now_ms ? QN_EVENT_LEASE_EXTEND : QN_EVENT_LEASE_RELEASE,
+             &r->deliveries[r->count - 1]);
     }
 }
 

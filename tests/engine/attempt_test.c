@@ -80,6 +80,18 @@ Test(attempt, RRA_2_another_id_is_another_receive)
     cr_expect_str_eq(receive_as("r", 2, ""), "a1 a2");
 }
 
+Test(attempt, RRA_2_a_retry_is_told_as_a_longer_lease)
+{
+    f.events.wanted = true;
+    receive_as("r", 2, "");
+    receive_as("r", 2, "");
+    cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_GRANT), 2);
+    cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_EXTEND), 2);
+    receive_as("r", 2, "'VisibilityTimeout':0");
+    cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_RELEASE), 2);
+    cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_EXPIRE), 0);
+}
+
 Test(attempt, RRA_3_a_retry_does_not_count_as_a_receive)
 {
     receive_as("r", 1, "");
