@@ -16,7 +16,8 @@ enum {
     QN_ACTION_ACCOUNT_SCOPE = 1, /* not accepted on a queue's path in the query protocol */
     QN_ACTION_CHANGES = 2,       /* needs room in the journal */
     QN_ACTION_SENDS = 4,         /* refused at the memory ceiling */
-    QN_ACTION_LOOKS = 8          /* has a look function: touches messages */
+    QN_ACTION_LOOKS = 8,         /* has a look function: touches messages */
+    QN_ACTION_SETTLES = 16 /* waits until nothing is due in its queue: moves instants, counts */
 };
 
 struct qn_facts;

@@ -322,20 +322,13 @@ void qn_engine_purge_queue(struct qn_tx *tx, struct qn_queue *queue)
 void qn_engine_change_settings(struct qn_tx *tx, struct qn_queue *queue,
                                struct qn_queue_settings *settings_take)
 {
-    int budget = INT32_MAX;
-
-    qn_settle_queue(tx, queue, &budget);
+    (void)qn_engine_settle_queue(tx, queue);
     qn_queue_settings_done(&queue->settings);
     queue->settings = *settings_take;
     *settings_take = (struct qn_queue_settings){0};
     queue->settings.modified_at_ms = tx->now_ms;
     qn_queue_emit(tx, queue);
-    if (queue->is_fifo) {
-        /* A shorter delay ends some delays now: the delayed ones must stay the tail of the arrival
-         * order. */
-        budget = INT32_MAX;
-        qn_settle_queue(tx, queue, &budget);
-    }
+    (void)qn_engine_settle_queue(tx, queue);
     qn_queue_touch(tx->engine, queue);
     qn_waiters_wake(tx->engine, queue);
 }

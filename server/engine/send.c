@@ -19,6 +19,15 @@ void qn_engine_format_sequence(uint64_t sequence, char out[21])
     out[20] = '\0';
 }
 
+/* A FIFO queue's delayed messages are the tail of its arrival order, also when a shorter delay has
+ * made many of them due that are not all settled yet: then a new one lines up behind them. */
+enum message_state qn_message_first_state(const struct qn_queue *queue, int64_t delay_s)
+{
+    bool waits = queue->is_fifo && queue->messages->first_delayed != SLOT_NONE;
+
+    return delay_s > 0 || waits ? MESSAGE_DELAYED : MESSAGE_VISIBLE;
+}
+
 void qn_message_place(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
                       struct qn_str group_id, bool is_new)
 {
@@ -54,7 +63,7 @@ static uint32_t store(struct qn_tx *tx, struct qn_queue *queue, const struct qn_
     message->content_id = message_key(message);
     message->enqueued_at_ms = tx->now_ms;
     message->arrived_at_ms = tx->now_ms;
-    message->state = delay_s > 0 ? MESSAGE_DELAYED : MESSAGE_VISIBLE;
+    message->state = (uint8_t)qn_message_first_state(queue, delay_s);
     message->hidden_until_ms = tx->now_ms + delay_s * 1000;
     qn_buf_init(&encoded, SIZE_MAX);
     qn_content_encode(&encoded, send->content);

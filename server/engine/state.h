@@ -327,6 +327,8 @@ static inline struct tenant *tenant_at(const struct messages *messages, uint32_t
  * tenant. */
 void qn_message_place(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
                       struct qn_str group_id, bool is_new);
+/* How a message that is sent or moved to the queue with this delay begins. */
+enum message_state qn_message_first_state(const struct qn_queue *queue, int64_t delay_s);
 
 /* ready.c */
 void qn_ready_init(struct ready *ready, struct qn_engine *engine);
@@ -440,7 +442,6 @@ void qn_queue_free(struct qn_engine *engine, struct qn_queue *queue);
 /* timers.c */
 /* The queue's earliest instant has perhaps changed. */
 void qn_queue_touch(struct qn_engine *engine, struct qn_queue *queue);
-void qn_settle_queue(struct qn_tx *tx, struct qn_queue *queue, int *budget);
 
 /* waiters.c */
 void qn_waiters_init(struct qn_engine *engine);

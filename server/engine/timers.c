@@ -3,6 +3,8 @@
  * delay end, then visibility end (sqs-semantics 17.1). */
 #include "server/engine/state.h"
 
+enum { QUEUE_SLICE = 250 };
+
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -149,11 +151,16 @@ static bool queue_step(struct qn_tx *tx, struct qn_queue *queue, int *budget)
     return true;
 }
 
-void qn_settle_queue(struct qn_tx *tx, struct qn_queue *queue, int *budget)
+bool qn_engine_settle_queue(struct qn_tx *tx, struct qn_queue *queue)
 {
-    while (*budget > 0 && queue_step(tx, queue, budget)) {
+    int budget = QUEUE_SLICE;
+    bool more = true;
+
+    while (more && budget > 0 && !qn_entry_is_full(tx)) {
+        more = queue_step(tx, queue, &budget);
     }
     qn_queue_touch(tx->engine, queue);
+    return !more;
 }
 
 static int64_t top_key(const struct qn_heap *heap)

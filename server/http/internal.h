@@ -166,6 +166,7 @@ struct qn_loop {
 
     struct qn_call_list parked;  /* waiters of the engine, by real end */
     struct qn_call_list crowded; /* until the ring has room, by the end of their patience */
+    struct qn_call_list behind;  /* until what is due in their queue is done */
     struct qn_call_list delayed; /* by real end */
     struct qn_call_list held;    /* until a rule is released */
     struct qn_call_list hanging;

@@ -114,6 +114,27 @@ static bool waits_for_room(struct qn_call *call, bool asks)
     return true;
 }
 
+/* Instants are moved, and messages counted, when all that is due is done, slice by slice: very many
+ * may be due at once. Without room in the ring nothing can be done, and reads go on. True: it
+ * waits. */
+static bool waits_for_settling(struct qn_call *call, struct qn_tx *tx, bool asks)
+{
+    bool is_settled;
+
+    if ((call->request.action->flags & QN_ACTION_SETTLES) == 0 ||
+        (call->loop->parts.journal != NULL && !qn_journal_has_room(call->loop->parts.journal))) {
+        return false;
+    }
+    is_settled = qn_engine_settle_queue(tx, tx->queue);
+    qn_loop_keep(call->loop);
+    if (!is_settled) {
+        call->stage = asks ? QN_STAGE_ARRIVED : QN_STAGE_CHECKED;
+        call->due_ms = 0; /* in the order in which they came */
+        qn_call_wait(call, &call->loop->behind);
+    }
+    return !is_settled;
+}
+
 static bool is_refused(const struct qn_call *call, struct qn_error *err)
 {
     if (needs_room(call)) {
@@ -196,6 +217,9 @@ static void execute(struct qn_call *call, bool asks)
     if (!request->action->check(&tx, request->input, &err)) {
         qn_loop_keep(call->loop);
         fail(call, &err);
+        return;
+    }
+    if (waits_for_settling(call, &tx, asks)) {
         return;
     }
     if (asks && call->loop->has_rules && !ask_pre_commit(call, &tx, &verdict)) {

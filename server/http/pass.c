@@ -71,6 +71,9 @@ static int wait_ms(struct qn_loop *loop)
     if (!loop->is_stalled && (loop->settle_again || loop->advance.calls.first != NULL)) {
         return 0;
     }
+    if (loop->behind.first != NULL) {
+        return 0;
+    }
     if (MHD_get_timeout(loop->daemon, &http_ms) == MHD_YES) {
         least = http_ms > INT32_MAX ? INT32_MAX : (int64_t)http_ms;
     }
@@ -121,6 +124,7 @@ static void begin_stop(struct qn_loop *loop, int signal_number)
     drop_all(&loop->delayed);
     drop_all(&loop->hanging);
     drop_all(&loop->crowded);
+    drop_all(&loop->behind);
     drop_all(&loop->starving);
     drop_all(&loop->advance.calls);
     qn_control_stop_readers(loop);
@@ -265,6 +269,14 @@ static void go_on(struct qn_loop *loop, struct qn_call *call)
     qn_loop_serve_waiters(loop);
 }
 
+/* One more slice for each change of attributes that waits. */
+static void do_behind(struct qn_loop *loop)
+{
+    for (size_t i = loop->behind.count; i > 0 && loop->behind.first != NULL; i--) {
+        go_on(loop, loop->behind.first);
+    }
+}
+
 /* Ends of delays and waits in real time. */
 static void do_real_time(struct qn_loop *loop)
 {
@@ -329,6 +341,7 @@ static void run_pass(struct qn_loop *loop)
         }
     }
     do_what_is_due(loop);
+    do_behind(loop);
     run_http(loop);
     qn_clients_end(loop);
     if (loop->parts.journal != NULL) {
