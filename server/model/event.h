@@ -1,4 +1,5 @@
-/* What happened, as the trace tells it: one struct for every kind; fields that do not apply stay absent. */
+/* What happened, as the trace tells it: one struct for every kind; fields that do not apply stay
+ * absent. */
 #ifndef QN_MODEL_EVENT_H
 #define QN_MODEL_EVENT_H
 
@@ -32,8 +33,8 @@ enum qn_event_kind {
 struct qn_event {
     enum qn_event_kind kind;
     int64_t virtual_ms;
-    uint64_t lsn;           /* 0: not a state event */
-    struct qn_str request;  /* request id of api.*, none else */
+    uint64_t lsn;          /* 0: not a state event */
+    struct qn_str request; /* request id of api.*, none else */
     struct qn_str action;
     struct qn_str account;  /* of the queue */
     struct qn_str queue;    /* name */
@@ -42,15 +43,17 @@ struct qn_event {
     int64_t connection;     /* number of the connection */
     struct qn_str invocation_id;
     int64_t sdk_attempt;
-    struct qn_str parameters; /* compact JSON object: of api.in the input, of api.out the answer's summary */
-    struct qn_str code;       /* api.out: "OK" or the error's query code */
+    struct qn_str
+        parameters; /* compact JSON object: of api.in the input, of api.out the answer's summary */
+    struct qn_str code; /* api.out: "OK" or the error's query code */
     int64_t http_status;
     int64_t bytes;            /* api.out: of the body */
     struct qn_str message_id; /* "mid" */
     struct qn_str key;        /* "k": business key, when the body has one */
-    struct qn_str payload_id; /* the body's payload.id: fault rules accept it for the key; not rendered */
-    struct qn_str handle;     /* "h" */
-    int64_t receive_count;    /* "n": lease number */
+    struct qn_str
+        payload_id; /* the body's payload.id: fault rules accept it for the key; not rendered */
+    struct qn_str handle;  /* "h" */
+    int64_t receive_count; /* "n": lease number */
     int64_t deadline_ms;
     struct qn_str group;
     struct qn_str sequence_number;
@@ -70,7 +73,8 @@ const char *qn_event_kind_name(enum qn_event_kind kind);
 /* lease.* and msg.*: what a store that came back without the journal entry forgets. */
 bool qn_event_is_state(enum qn_event_kind kind);
 
-/* The fields beside kind, virtual_ms and lsn, in the order in which they are encoded and rendered. */
+/* The fields beside kind, virtual_ms and lsn, in the order in which they are encoded and rendered.
+ */
 struct qn_event_field {
     const char *name; /* in JSON; NULL: not rendered */
     bool is_text;     /* struct qn_str, else int64_t */
@@ -79,13 +83,15 @@ struct qn_event_field {
 enum { QN_EVENT_FIELD_COUNT = 28 };
 extern const struct qn_event_field qn_event_fields[QN_EVENT_FIELD_COUNT];
 
-/* The keys by which a message is known outside of SQS: the string members idempotencyKey and payload.id of a JSON body.
- * Absent ones are none, and both are when the body is not a JSON object. Texts lie in the body or in the arena. */
+/* The keys by which a message is known outside of SQS: the string members idempotencyKey and
+ * payload.id of a JSON body. Absent ones are none, and both are when the body is not a JSON object.
+ * Texts lie in the body or in the arena. */
 void qn_event_body_keys(struct qn_str body, struct qn_arena *arena, struct qn_str *ret_key,
                         struct qn_str *ret_payload_id);
 
-/* The events of one request, gathered by the engine and the loop before the journal knows the LSN. `wanted` says whether anybody
- * reads: the engine fills nothing otherwise. Events are encoded (qn_event_encode), one behind the other. */
+/* The events of one request, gathered by the engine and the loop before the journal knows the LSN.
+ * `wanted` says whether anybody reads: the engine fills nothing otherwise. Events are encoded
+ * (qn_event_encode), one behind the other. */
 struct qn_event_list {
     bool wanted;
     struct qn_buf encoded; /* length-prefixed */
@@ -94,9 +100,11 @@ struct qn_event_list {
 void qn_event_encode(struct qn_buf *buf, const struct qn_event *event);
 /* Reads one event; its texts are views into the reader's bytes. */
 QN_MUST_CHECK bool qn_event_decode(struct qn_reader *reader, struct qn_event *ret_event);
-/* Sets what is known only when the event is appended, in the encoded form that begins at `encoded`. */
+/* Sets what is known only when the event is appended, in the encoded form that begins at `encoded`.
+ */
 void qn_event_stamp(char *encoded, int64_t virtual_ms, uint64_t lsn);
-/* Adds it, unless nobody reads. At the ceiling of `encoded` the whole event is left out and its `overflow` is set. */
+/* Adds it, unless nobody reads. At the ceiling of `encoded` the whole event is left out and its
+ * `overflow` is set. */
 void qn_event_list_add(struct qn_event_list *list, const struct qn_event *event);
 
 #endif

@@ -1,5 +1,5 @@
-/* Every limit of SQS with its unit. Sources: SQS developer guide, quotas-queues, quotas-messages, quotas-fifo,
- * quotas-policies; the texts of the SQS service model. */
+/* Every limit of SQS with its unit. Sources: SQS developer guide, quotas-queues, quotas-messages,
+ * quotas-fifo, quotas-policies; the texts of the SQS service model. */
 #ifndef QN_MODEL_LIMITS_H
 #define QN_MODEL_LIMITS_H
 
@@ -54,8 +54,9 @@ enum {
 
 /* What a server was started with; fixed while it runs. */
 struct qn_limits {
-    int64_t in_flight;      /* QN_IN_FLIGHT_MAX */
-    int64_t message_size;   /* bytes, QN_MESSAGE_SIZE_MAX: bound and default of MaximumMessageSize, and of a batch */
+    int64_t in_flight;    /* QN_IN_FLIGHT_MAX */
+    int64_t message_size; /* bytes, QN_MESSAGE_SIZE_MAX: bound and default of MaximumMessageSize,
+                             and of a batch */
     int64_t retention_min_s;
     int64_t batch_entries;
 };

@@ -15,19 +15,21 @@ struct qn_message_attribute {
     struct qn_str data_type;
 };
 
-/* What never changes about a message: kept in one block, written once. Fields with QN_STR_NONE are absent. */
+/* What never changes about a message: kept in one block, written once. Fields with QN_STR_NONE are
+ * absent. */
 struct qn_content {
     struct qn_str body;
     struct qn_str attributes; /* encoded: qn_content_encode_attributes; empty when there are none */
     struct qn_str trace_header;
     struct qn_str sender_id;
     struct qn_str group_id;
-    struct qn_str deduplication_id; /* FIFO; after a move to a dead-letter queue the message's id counts instead */
+    struct qn_str deduplication_id; /* FIFO; after a move to a dead-letter queue the message's id
+                                       counts instead */
     uint8_t body_md5[16];
 };
 
-/* All of it as bytes (the SQLite row and the block in memory have this form), and back; the views of ret_content
- * point into bytes. False: not ours. */
+/* All of it as bytes (the SQLite row and the block in memory have this form), and back; the views
+ * of ret_content point into bytes. False: not ours. */
 void qn_content_encode(struct qn_buf *buf, const struct qn_content *content);
 QN_MUST_CHECK bool qn_content_decode(struct qn_str bytes, struct qn_content *ret_content);
 
@@ -35,7 +37,8 @@ QN_MUST_CHECK bool qn_content_decode(struct qn_str bytes, struct qn_content *ret
 void qn_content_encode_attributes(struct qn_buf *buf, const struct qn_message_attribute *sorted,
                                   size_t count);
 /* Reads one attribute at a time from the encoded form; false at the end. */
-bool qn_content_next_attribute(struct qn_reader *reader, struct qn_message_attribute *ret_attribute);
+bool qn_content_next_attribute(struct qn_reader *reader,
+                               struct qn_message_attribute *ret_attribute);
 
 /* The digest of SQS over attributes (sorted by name), lower-case hex with a NUL.
  * Source: SQS guide, "Calculating the MD5 message digest for message attributes". */

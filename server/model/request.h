@@ -1,4 +1,5 @@
-/* One request on its way through the server: what http read, wire decoded, the action executes and wire encodes. */
+/* One request on its way through the server: what http read, wire decoded, the action executes and
+ * wire encodes. */
 #ifndef QN_MODEL_REQUEST_H
 #define QN_MODEL_REQUEST_H
 
@@ -29,7 +30,7 @@ struct qn_http_request {
     struct qn_str path;  /* undecoded, without the query string */
     struct qn_str query; /* behind '?', undecoded; none if there is no '?' */
     struct qn_str content_type;
-    struct qn_str target;        /* X-Amz-Target */
+    struct qn_str target; /* X-Amz-Target */
     struct qn_str accept;
     struct qn_str authorization;
     struct qn_str host;
@@ -46,9 +47,10 @@ struct qn_request {
     enum qn_protocol protocol;
     const struct qn_action *action; /* NULL until it is known */
     struct qn_caller caller;
-    struct qn_str path_queue; /* path of a queue ("/000000000000/orders" or LocalStack's form), none for "/" */
-    void *input;  /* of action->input->size bytes, zeroed then filled; in the arena */
-    void *output; /* of action->output->size bytes, zeroed */
+    struct qn_str path_queue; /* path of a queue ("/000000000000/orders" or LocalStack's form), none
+                                 for "/" */
+    void *input;              /* of action->input->size bytes, zeroed then filled; in the arena */
+    void *output;             /* of action->output->size bytes, zeroed */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* How a request or an answer looks: one description from which both protocols read and write.
  *
- * A shape describes a C struct: each field names its member in AWS JSON, its key in the query protocol (also
- * the element name in XML), its type and where it lies in the struct. */
+ * A shape describes a C struct: each field names its member in AWS JSON, its key in the query
+ * protocol (also the element name in XML), its type and where it lies in the struct. */
 #ifndef QN_MODEL_SHAPE_H
 #define QN_MODEL_SHAPE_H
 
@@ -15,13 +15,13 @@ enum qn_field_type {
     QN_STRING_LIST, /* struct qn_list of struct qn_str */
     QN_STRING_MAP,  /* struct qn_list of struct qn_pair */
     QN_STRUCT_LIST, /* struct qn_list of the element's struct */
-    QN_STRUCT_MAP   /* struct qn_list of the element's struct, whose first field is the key (struct qn_str) and is not
-                       among the shape's fields */
+    QN_STRUCT_MAP   /* struct qn_list of the element's struct, whose first field is the key (struct
+                       qn_str) and is not   among the shape's fields */
 };
 
 enum {
-    QN_REQUIRED = 1,     /* absent: MissingParameter, asked for before the queue is looked up */
-    QN_ALWAYS_SENT = 2,  /* in answers: written even when the list is empty */
+    QN_REQUIRED = 1,       /* absent: MissingParameter, asked for before the queue is looked up */
+    QN_ALWAYS_SENT = 2,    /* in answers: written even when the list is empty */
     QN_EMPTY_IS_ABSENT = 4 /* with QN_REQUIRED: an empty text or list counts as absent */
 };
 
@@ -29,13 +29,14 @@ struct qn_shape;
 
 struct qn_field {
     const char *name;       /* JSON member: "MaxNumberOfMessages" */
-    const char *query_name; /* key segment or element: "AttributeName", "MessageAttribute"; NULL: same as name */
+    const char *query_name; /* key segment or element: "AttributeName", "MessageAttribute"; NULL:
+                               same as name */
     enum qn_field_type type;
     unsigned flags;
     size_t offset;
     const struct qn_shape *element; /* of QN_STRUCT_LIST and QN_STRUCT_MAP */
-    const char *map_key;   /* QN_STRING_MAP and QN_STRUCT_MAP: "Name" or "Key" */
-    const char *map_value; /* "Value" */
+    const char *map_key;            /* QN_STRING_MAP and QN_STRUCT_MAP: "Name" or "Key" */
+    const char *map_value;          /* "Value" */
 };
 
 struct qn_shape {

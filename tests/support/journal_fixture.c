@@ -146,7 +146,8 @@ int64_t journal_fixture_sql(const struct journal_fixture *fixture, const char *s
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
     int64_t value = -1;
-    if (sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK &&
+    if (sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) ==
+            SQLITE_OK &&
         sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK) {
         int rc = sqlite3_step(statement);
         value = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : rc == SQLITE_DONE ? 0 : -1;
