@@ -322,8 +322,7 @@ void fixture_advance_s(struct fixture *f, int64_t by_s)
 
 /* The members with ' for ", in braces. */
 QN_PRINTF(2, 0)
-static QN_PRINTF(2, 0) struct qn_str
-    json_text(struct qn_arena *arena, const char *format, va_list args)
+static struct qn_str json_text(struct qn_arena *arena, const char *format, va_list args)
 {
     char *text = NULL;
     int len = vasprintf(&text, format, args);
