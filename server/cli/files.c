@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum { FILE_MAX_BYTES = 16 * 1024 * 1024 };
@@ -61,16 +62,51 @@ static int64_t limit_in(const char *path)
     return limit;
 }
 
+/* Our own cgroup of version 2 and those above it: the least counts. */
+static int64_t own_limit(void)
+{
+    struct qn_error err;
+    int64_t least = INT64_MAX;
+    struct qn_str rest;
+    char *text;
+    size_t len;
+
+    if (!qn_file_read("/proc/self/cgroup", &text, &len, &err)) {
+        return INT64_MAX;
+    }
+    rest = qn_str(text, len);
+    while (rest.len > 0) {
+        struct qn_str line = qn_str_cut(rest, '\n', &rest);
+        struct qn_str path = qn_str_from(line, strlen("0::"));
+        if (!qn_str_starts_with(line, QN_STR("0::/"))) {
+            continue;
+        }
+        while (path.len > 1) {
+            char file[512];
+            (void)snprintf(file, sizeof(file), "/sys/fs/cgroup%.*s/memory.max", QN_STR_ARG(path));
+            int64_t limit = limit_in(file);
+            least = limit < least ? limit : least;
+            while (path.ptr[path.len - 1] != '/') {
+                path.len--;
+            }
+            path.len--;
+        }
+    }
+    qn_memory_free(text);
+    return least;
+}
+
 size_t qn_memory_default(void)
 {
     int64_t pages = sysconf(_SC_PHYS_PAGES);
     int64_t page_bytes = sysconf(_SC_PAGESIZE);
-    int64_t machine = pages > 0 && page_bytes > 0 ? pages * page_bytes : INT64_C(1) << 30;
+    int64_t least = pages > 0 && page_bytes > 0 ? pages * page_bytes : INT64_C(1) << 30;
     /* In a container its own cgroup is the root of what it sees: versions 2 and 1. */
-    int64_t v2 = limit_in("/sys/fs/cgroup/memory.max");
-    int64_t v1 = limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    int64_t least = v2 < v1 ? v2 : v1;
+    const int64_t limits[] = {own_limit(), limit_in("/sys/fs/cgroup/memory.max"),
+                              limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes")};
 
-    least = least < machine ? least : machine;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        least = limits[i] < least ? limits[i] : least;
+    }
     return (size_t)(least / 4 * 3);
 }

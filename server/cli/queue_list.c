@@ -260,13 +260,8 @@ static bool set_redrive(const json_t *queue, struct qn_loop *loop, struct qn_que
 {
     const char *name = json_string_value(json_object_get(queue, "name"));
     const json_t *redrive = json_object_get(queue, "redrive");
-    const char *to = json_string_value(json_object_get(redrive, "to"));
     json_t *policy;
 
-    if (target == NULL) {
-        return qn_fail(err, QN_ERR_QUEUE_DOES_NOT_EXIST, "queue %s: redrive to %s: no such queue",
-                       name, to);
-    }
     policy = json_sprintf("{\"deadLetterTargetArn\":\"%.*s\",\"maxReceiveCount\":%lld}",
                           QN_STR_ARG(qn_queue_arn(target)),
                           (long long)json_integer_value(json_object_get(redrive, "max")));
@@ -276,34 +271,97 @@ static bool set_redrive(const json_t *queue, struct qn_loop *loop, struct qn_que
         err);
 }
 
-bool qn_queue_list_create(const struct qn_queue_list *list, struct qn_loop *loop,
-                          struct qn_engine *engine, const struct qn_settings *settings,
+static struct qn_queue *find(const struct qn_queue_list_place *place, struct qn_str name)
+{
+    return qn_engine_find_queue(place->engine, place->settings->account, place->settings->region,
+                                name);
+}
+
+static struct qn_str target_of(const json_t *queue)
+{
+    return qn_str_from_cstr(
+        json_string_value(json_object_get(json_object_get(queue, "redrive"), "to")));
+}
+
+static bool is_listed(const struct qn_queue_list *list, struct qn_str name)
+{
+    size_t i;
+    const json_t *queue;
+
+    json_array_foreach(list->queues, i, queue)
+    {
+        if (qn_str_equal(name,
+                         qn_str_from_cstr(json_string_value(json_object_get(queue, "name"))))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asked before anything is created. */
+static bool check_targets(const struct qn_queue_list *list, const struct qn_queue_list_place *place,
                           struct qn_error *err)
 {
-    json_t *created = json_array();
-    json_t *queue;
     size_t i;
-    bool ok = true;
+    json_t *queue;
+
+    json_array_foreach(list->queues, i, queue)
+    {
+        struct qn_str to = target_of(queue);
+        if (qn_str_is_none(to) || is_listed(list, to) || find(place, to) != NULL) {
+            continue;
+        }
+        if (!place->is_rehearsal || place->settings->db == NULL) {
+            return qn_fail(err, QN_ERR_QUEUE_DOES_NOT_EXIST,
+                           "queue %s: redrive to %.*s: no such queue",
+                           json_string_value(json_object_get(queue, "name")), QN_STR_ARG(to));
+        }
+        /* It may be in the database: the rehearsal makes one that stands for it. */
+        json_t *stand_in = json_pack("{s:s%}", "name", to.ptr, to.len);
+        bool ok = create(stand_in, place->loop, err);
+        json_decref(stand_in);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool create_missing(const struct qn_queue_list *list,
+                           const struct qn_queue_list_place *place, json_t *created,
+                           struct qn_error *err)
+{
+    size_t i;
+    json_t *queue;
 
     json_array_foreach(list->queues, i, queue)
     {
         struct qn_str name = qn_str_from_cstr(json_string_value(json_object_get(queue, "name")));
-        if (qn_engine_find_queue(engine, settings->account, settings->region, name) != NULL) {
+        if (find(place, name) != NULL) {
             qn_log(QN_LOG_INFO, "serve", "queue exists and is kept as it is queue=%.*s",
                    QN_STR_ARG(name));
             continue;
         }
         json_array_append(created, queue);
-        ok = ok && create(queue, loop, err);
+        if (!create(queue, place->loop, err)) {
+            return false;
+        }
     }
+    return true;
+}
+
+bool qn_queue_list_create(const struct qn_queue_list *list, const struct qn_queue_list_place *place,
+                          struct qn_error *err)
+{
+    json_t *created = json_array();
+    json_t *queue;
+    size_t i;
+    bool ok = check_targets(list, place, err) && create_missing(list, place, created, err);
+
     json_array_foreach(created, i, queue)
     {
-        const json_t *redrive = json_object_get(queue, "redrive");
-        struct qn_str to = qn_str_from_cstr(json_string_value(json_object_get(redrive, "to")));
-        if (ok && redrive != NULL) {
-            ok = set_redrive(queue, loop,
-                             qn_engine_find_queue(engine, settings->account, settings->region, to),
-                             err);
+        if (ok && !qn_str_is_none(target_of(queue))) {
+            ok = set_redrive(queue, place->loop, find(place, target_of(queue)), err);
         }
     }
     json_decref(created);

@@ -206,10 +206,16 @@ static bool make_loop(struct server *server, struct qn_error *err)
     return qn_loop_new(&parts, &options, &server->loop, err);
 }
 
-static bool make_queues(struct server *server, struct qn_error *err)
+static bool make_queues(struct server *server, bool is_rehearsal, struct qn_error *err)
 {
-    return qn_queue_list_create(&server->queues, server->loop, server->engine, &server->settings,
-                                err);
+    const struct qn_queue_list_place place = {
+        .loop = server->loop,
+        .engine = server->engine,
+        .settings = &server->settings,
+        .is_rehearsal = is_rehearsal,
+    };
+
+    return qn_queue_list_create(&server->queues, &place, err);
 }
 
 static void take_apart(struct server *server)
@@ -235,7 +241,7 @@ static bool rehearse(struct server *server, struct qn_error *err)
     make_identity(server);
     server->engine = new_engine(server, false);
     ok = qn_trace_open(NULL, 0, &server->trace, err) && make_plan(server, err) &&
-         make_loop(server, err) && make_queues(server, err);
+         make_loop(server, err) && make_queues(server, true, err);
     take_apart(server);
     return ok;
 }
@@ -308,7 +314,7 @@ static bool prepare(struct server *server, struct qn_error *err)
     }
     qn_log_set_level(settings->log_level);
     return arm_failpoints(&server->options, err) && open_files(server, err) &&
-           make_plan(server, err) && make_loop(server, err) && make_queues(server, err);
+           make_plan(server, err) && make_loop(server, err) && make_queues(server, false, err);
 }
 
 static void announce(const struct server *server)

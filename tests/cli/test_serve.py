@@ -285,6 +285,19 @@ def test_config_is_harmless_with_queues_that_are_there(start, tmp_path):
     assert "queue exists and is kept as it is queue=orders" in again.log()
 
 
+def test_redrive_may_name_a_queue_that_only_the_database_has(start, tmp_path):
+    db = ("--db", str(tmp_path / "q.db"))
+    start(*db, "--queue", "old-dlq").stop()
+    file = tmp_path / "config.json"
+    file.write_text('{"queues": [{"name": "new", "redrive": {"to": "old-dlq", "max": 2}}]}')
+    server = start(*db, "--config", str(file))
+    assert "old-dlq" in attributes(server, "new")["RedrivePolicy"]
+    server.stop()
+    file.write_text('{"queues": [{"name": "newer", "redrive": {"to": "nowhere", "max": 2}}]}')
+    assert "nowhere" in refused("serve", "--port", "0", *db, "--config", str(file))
+    assert queues(start(*db)) == ["new", "old-dlq"]
+
+
 @pytest.mark.parametrize(
     "document",
     [
@@ -303,7 +316,6 @@ def test_config_is_harmless_with_queues_that_are_there(start, tmp_path):
         '{"queues": [{"name": "q", "attributes": {"DelaySeconds": null}}]}',
         '{"queues": [{"name": "q", "attributes": {"DelaySeconds": 901}}]}',
         '{"queues": [{"name": "q", "redrive": {"to": "q2"}}]}',
-        '{"queues": [{"name": "q", "redrive": {"to": "nowhere", "max": 3}}]}',
         '{"queues": [{"name": "q", "redrive": {"to": "d", "max": 1001}}, {"name": "d"}]}',
         '{"queues": [{"name": "bad name"}]}',
     ],
@@ -313,6 +325,12 @@ def test_mistake_in_the_config_is_one_line_and_changes_nothing(tmp_path, documen
     file.write_text(document)
     refused("serve", "--port", "0", "--config", str(file), "--db", str(tmp_path / "q.db"))
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_redrive_to_nowhere_is_one_line(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text('{"queues": [{"name": "q", "redrive": {"to": "nowhere", "max": 3}}]}')
+    assert "nowhere" in refused("serve", "--port", "0", "--config", str(file))
 
 
 # Files
