@@ -84,7 +84,7 @@ struct qn_queue *qn_engine_create_queue(struct qn_tx *tx, struct qn_str account,
 void qn_engine_delete_queue(struct qn_tx *tx, struct qn_queue *queue);
 void qn_engine_purge_queue(struct qn_tx *tx, struct qn_queue *queue);
 /* Does a slice of what is due in the queue; false: more is due. */
-QN_MUST_CHECK bool qn_engine_settle_queue(struct qn_tx *tx, struct qn_queue *queue);
+bool qn_engine_settle_queue(struct qn_tx *tx, struct qn_queue *queue);
 /* Replaces the settings (taken over). What is due under the old ones must have been done before
  * (qn_engine_settle_queue, until it says so) when delay or retention change; what becomes due by
  * the new ones is done at once up to a slice, the rest by qn_engine_settle. */
