@@ -1,6 +1,5 @@
 """How a server is started: options, environment, files; and every mistake in them."""
 import json
-import os
 import pathlib
 import signal
 import socket
@@ -357,13 +356,6 @@ def test_folder_that_is_not_there(tmp_path):
     refused("serve", "--port", "0", "--db", str(tmp_path / "no" / "q.db"))
     refused("serve", "--port", "0", "--trace", str(tmp_path / "no" / "trace"))
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_folder_that_cannot_be_written(tmp_path):
-    tmp_path.chmod(0o555)
-    refused("serve", "--port", "0", "--db", str(tmp_path / "q.db"))
-    tmp_path.chmod(0o755)
 
 
 def test_database_that_is_open_elsewhere(start, tmp_path):
