@@ -43,6 +43,12 @@ void qn_client_gone(struct qn_client *client)
     }
 }
 
+/* What fault rules stop: nobody would let it go on any more. */
+static bool is_let_go_at_the_end(const struct qn_loop *loop, const struct qn_call_list *list)
+{
+    return list == &loop->held || list == &loop->hanging || list == &loop->delayed;
+}
+
 void qn_call_wait(struct qn_call *call, struct qn_call_list *list)
 {
     call->state = QN_CALL_WAITING;
@@ -52,6 +58,8 @@ void qn_call_wait(struct qn_call *call, struct qn_call_list *list)
     qn_call_suspend(call);
     if (call->client->is_gone) {
         qn_client_gone(call->client); /* the event has been */
+    } else if (call->loop->is_stopping && is_let_go_at_the_end(call->loop, list)) {
+        qn_call_drop(call); /* the end let go what waited before this one */
     }
 }
 

@@ -284,6 +284,34 @@ def test_hang_amid_the_answer(server, call, queue):
     until(lambda: server.control("GET", "/_quern/info")[1]["connections"] <= 2)
 
 
+@pytest.mark.parametrize("rule", [
+    "on SendMessage do hold",
+    "on SendMessage do hang",
+    "on SendMessage do delay 60s",
+    "on SendMessage at mid-response do hang",
+])
+def test_what_a_rule_stops_after_the_end_began_is_let_go(server, call, queue, rule):
+    for _ in range(10):
+        call("SendMessage", QueueUrl=queue, MessageBody="x" * 1000000)
+    add(server, rule)
+    with Raw(server) as slow, Raw(server) as late:
+        late.send(late.json("ListQueues", {}))
+        assert late.read().status == 200
+        # An answer that its client does not read keeps the server from ending at once.
+        slow.send(slow.json("ReceiveMessage", {"QueueUrl": queue, "MaxNumberOfMessages": 10}))
+        slow.socket.recv(1)
+        server.process.terminate()
+        until(lambda: "stopping" in server.log())
+        late.send(late.json("SendMessage", {"QueueUrl": queue, "MessageBody": "y"}))
+        late.socket.settimeout(5)
+        try:
+            while late.socket.recv(65536):
+                pass
+        except ConnectionError:
+            pass
+    assert server.process.wait(5) == 0
+
+
 def test_hanging_answer_does_not_hold_up_the_end(server, call, queue):
     call("SendMessage", QueueUrl=queue, MessageBody="x" * 1000)
     add(server, "on ReceiveMessage once at mid-response do hang")
