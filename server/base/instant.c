@@ -5,6 +5,9 @@ enum { YEAR_MIN = 1970, YEAR_MAX = 9999 };
 
 static const int64_t day_ms = INT64_C(86400000);
 
+/* The last instant of YEAR_MAX; every deadline has room behind it. */
+static const int64_t instant_max_ms = INT64_C(253402300799999);
+
 /* Days since 1970-01-01, and back (H. Hinnant, "chrono-compatible low-level date algorithms"): the
  * year is taken to begin in March, so that the leap day comes last. */
 static int64_t days_from_date(int64_t year, int64_t month, int64_t day)
@@ -75,7 +78,7 @@ bool qn_clock_parse_instant(struct qn_str text, int64_t *ret_ms)
 {
     int64_t year, month, day, hour, minute, second, ms;
 
-    if (qn_str_to_int64(text, 0, INT64_MAX, ret_ms)) {
+    if (qn_str_to_int64(text, 0, instant_max_ms, ret_ms)) {
         return true;
     }
     if (text.len < 20 || text.ptr[4] != '-' || text.ptr[7] != '-' || text.ptr[10] != 'T' ||

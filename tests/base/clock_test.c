@@ -138,6 +138,8 @@ Test(clock, what_is_no_instant_is_refused)
         "1969-12-31T23:59:59Z",
         "2026-01--1T00:00:00Z",
         "9223372036854775808",
+        "9223372036854775807",
+        "253402300800000",
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
