@@ -27,7 +27,27 @@ static bool read_count(const json_t *value, int64_t *ret_count, struct qn_str *r
     return false;
 }
 
-static bool may_redrive(const struct qn_queue *target, struct qn_str source_arn)
+/* With one region for all, ARNs of every region name the same queue: partition and region do not
+ * count. */
+static bool is_same_arn(const struct qn_tx *tx, struct qn_str a, struct qn_str b)
+{
+    enum { PARTITION = 1, REGION = 3, PARTS = 6 };
+
+    if (!qn_engine_options_of(tx->engine)->one_region) {
+        return qn_str_equal(a, b);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        struct qn_str part_of_a = qn_str_cut(a, ':', &a);
+        struct qn_str part_of_b = qn_str_cut(b, ':', &b);
+        if (i != PARTITION && i != REGION && !qn_str_equal(part_of_a, part_of_b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool may_redrive(const struct qn_tx *tx, const struct qn_queue *target,
+                        struct qn_str source_arn)
 {
     const struct qn_queue_settings *settings = qn_queue_settings_of(target);
 
@@ -35,7 +55,7 @@ static bool may_redrive(const struct qn_queue *target, struct qn_str source_arn)
         return settings->redrive_permission == QN_REDRIVE_ALLOW_ALL;
     }
     for (size_t i = 0; i < settings->redrive_source_count; i++) {
-        if (qn_str_equal(qn_str_from_cstr(settings->redrive_source_arns[i]), source_arn)) {
+        if (is_same_arn(tx, qn_str_from_cstr(settings->redrive_source_arns[i]), source_arn)) {
             return true;
         }
     }
@@ -68,7 +88,7 @@ static bool check_target(struct qn_tx *tx, const struct qn_attribute_change *cha
     struct qn_str own_arn =
         qn_arena_format(tx->arena, "%.*s%.*s", (int)(target_arn.len - qn_queue_name(target).len),
                         target_arn.ptr, QN_STR_ARG(change->name));
-    if (!may_redrive(target, own_arn)) {
+    if (!may_redrive(tx, target, own_arn)) {
         return refuse_redrive(err, value, "RedrivePolicy",
                               "The dead-letter queue's RedriveAllowPolicy does not permit this "
                               "source queue.");

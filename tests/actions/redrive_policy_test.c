@@ -205,6 +205,21 @@ Test(redrive_policy, RP_3_by_queue_permits_the_listed_ones)
                  QN_ERR_NONE);
 }
 
+Test(redrive_policy, RP_3_with_one_region_a_source_may_be_named_by_any)
+{
+    f.options.one_region = true;
+    fixture_restart(&f);
+    fixture_create(&f, "source", "");
+    fixture_create(&f, "sourc", "");
+    fixture_create(&f, "far", "");
+    fixture_must(&f, "SetQueueAttributes",
+                 "'QueueUrl':'far','Attributes':{'RedriveAllowPolicy':'{\\'redrivePermission\\':"
+                 "\\'byQueue\\',\\'sourceQueueArns\\':[\\'arn:aws-cn:sqs:cn-north-1:000000000000:"
+                 "source\\']}'}");
+    cr_expect_eq(redrive("source", fixture_arn(&f, "far"), "1"), QN_ERR_NONE);
+    cr_expect_eq(redrive("sourc", fixture_arn(&f, "far"), "1"), QN_ERR_INVALID_PARAMETER_VALUE);
+}
+
 Test(redrive_policy, a_policy_set_later_leaves_links_that_exist)
 {
     fixture_redrive(&f, "q", "dead", 1);
