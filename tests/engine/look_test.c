@@ -175,3 +175,25 @@ Test(look, each_entry_of_a_batch)
     cr_expect_eq(f.facts.messages[1].entry_index, 1);
     cr_expect(qn_str_equal(f.facts.messages[1].body, QN_STR("m2")));
 }
+
+Test(look, each_handle_of_a_batch)
+{
+    both_create("q");
+    both_send("q", "m1", "");
+    both_send("q", "m2", "");
+    both_receive("q", 10, "", "m1 m2");
+    fixture_must(&f, "ChangeMessageVisibilityBatch",
+                 "'QueueUrl':'q','Entries':[{'Id':'x','ReceiptHandle':'%s','VisibilityTimeout':9},"
+                 "{'Id':'y','ReceiptHandle':'garbage','VisibilityTimeout':9}]",
+                 fixture_handle(&f, "m1"));
+    cr_assert_eq(f.facts.message_count, 2);
+    cr_expect(qn_str_equal(f.facts.messages[0].body, QN_STR("m1")));
+    cr_expect(qn_str_is_none(f.facts.messages[1].message_id));
+    fixture_must(&f, "DeleteMessageBatch",
+                 "'QueueUrl':'q','Entries':[{'Id':'x','ReceiptHandle':'%s'},{'Id':'y',"
+                 "'ReceiptHandle':'%s'}]",
+                 fixture_handle(&f, "m1"), fixture_handle(&f, "m2"));
+    cr_assert_eq(f.facts.message_count, 2);
+    cr_expect(qn_str_equal(f.facts.messages[1].entry_id, QN_STR("y")));
+    cr_expect(qn_str_equal(f.facts.messages[1].body, QN_STR("m2")));
+}

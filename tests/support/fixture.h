@@ -42,6 +42,8 @@ struct fixture {
     bool looks;                       /* each request is preceded by its look */
     bool evicts;                      /* contents leave memory as soon as they may */
     int slice;                        /* budget of one settle, 1000 */
+    bool is_behind;                   /* requests run although something is due */
+    bool is_unreadable;               /* contents that left memory cannot be read */
     const struct qn_verdict *verdict; /* for the next requests */
     struct qn_event_list events;      /* with events.wanted: of all that happened */
 
