@@ -52,11 +52,14 @@ static void fill(uint32_t number, uint32_t generation, int64_t from, int64_t to)
     cr_assert_eq(qn_store_run(store, QN_SQL_commit), SQLITE_OK);
 }
 
+/* In one transaction, as the writer does it. */
 static void put_queue(uint32_t number, uint32_t generation)
 {
     struct qn_row row = queue_row(number, generation);
+    cr_assert_eq(qn_store_run(store, QN_SQL_begin), SQLITE_OK);
     cr_assert_eq(qn_dead_note_put(store, number, generation), SQLITE_OK);
     cr_assert_eq(qn_rows_put_queue(store, &row.queue), SQLITE_OK);
+    cr_assert_eq(qn_store_run(store, QN_SQL_commit), SQLITE_OK);
 }
 
 static int remove_all(void)
