@@ -55,6 +55,18 @@ Test(behind, SM_13_an_expired_fifo_message_is_not_delivered_and_blocks_nothing)
     cr_expect_str_eq(fixture_receive(&f, "q.fifo", 10), "a2");
 }
 
+Test(behind, RRA_4_an_expired_message_is_not_given_again_by_attempt_id)
+{
+    const char *again = "'ReceiveRequestAttemptId':'r','VisibilityTimeout':1000";
+
+    fixture_send(&f, "q.fifo", "a1");
+    cr_expect_str_eq(fixture_receive_with(&f, "q.fifo", 1, again), "a1");
+    fall_behind(60000);
+    cr_expect_null(fixture_receive_with(&f, "q.fifo", 1, again));
+    cr_expect_eq(f.err.code, QN_ERR_INVALID_PARAMETER_VALUE);
+    catch_up();
+}
+
 Test(behind, a_message_whose_lease_ended_waits_until_that_was_done)
 {
     fixture_send(&f, "q", "m1 m2");

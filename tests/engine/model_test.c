@@ -346,7 +346,7 @@ static void run_seed(unsigned seed)
 }
 
 #define SEEDS(from)                                                                                \
-    Test(model, random_requests_and_restarts_give_what_the_reference_gives_##from)                 \
+    Test(model, I1_to_I9_random_requests_give_what_the_reference_gives_from_seed_##from)           \
     {                                                                                              \
         for (unsigned seed = from; seed < from + 25; seed++) {                                     \
             run_seed(seed);                                                                        \

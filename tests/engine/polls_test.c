@@ -183,7 +183,7 @@ static void run_seed(unsigned seed)
     qn_memory_free(run);
 }
 
-Test(polls, RCV_3_none_sleeps_beside_a_message_and_none_is_in_two_hands)
+Test(polls, RCV_3_I5_none_sleeps_beside_a_message_and_none_is_in_two_hands)
 {
     for (unsigned seed = 0; seed < 30; seed++) {
         run_seed(seed);
