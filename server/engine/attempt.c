@@ -59,7 +59,8 @@ enum attempt_answer qn_attempt_find(struct qn_tx *tx, struct qn_queue *queue, st
         const struct message *message = message_at(tx->engine, attempt->messages[i].slot);
         if (message->state == MESSAGE_FREE || message->queue_number != queue->number ||
             message->generation != queue->generation ||
-            message->sequence != attempt->messages[i].sequence) {
+            message->sequence != attempt->messages[i].sequence ||
+            qn_message_is_expired(queue, message, tx->now_ms)) {
             return ATTEMPT_SPOILT;
         }
         if (message->receive_number != attempt->messages[i].receive_number ||
