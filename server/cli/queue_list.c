@@ -1,6 +1,8 @@
 /* Queues that are to exist at start. */
 #include "server/cli/queue_list.h"
 
+#include <unistd.h>
+
 #include "server/base/log.h"
 
 /* ---- --queue NAME,ATTRIBUTE=VALUE,... ---- */
@@ -298,6 +300,12 @@ static bool is_listed(const struct qn_queue_list *list, struct qn_str name)
     return false;
 }
 
+/* A database that does not exist yet has no queue that a redrive could name. */
+static bool has_database(const struct qn_settings *settings)
+{
+    return settings->db != NULL && access(settings->db, F_OK) == 0;
+}
+
 /* Asked before anything is created. */
 static bool check_targets(const struct qn_queue_list *list, const struct qn_queue_list_place *place,
                           struct qn_error *err)
@@ -311,7 +319,7 @@ static bool check_targets(const struct qn_queue_list *list, const struct qn_queu
         if (qn_str_is_none(to) || is_listed(list, to) || find(place, to) != NULL) {
             continue;
         }
-        if (!place->is_rehearsal || place->settings->db == NULL) {
+        if (!place->is_rehearsal || !has_database(place->settings)) {
             return qn_fail(err, QN_ERR_QUEUE_DOES_NOT_EXIST,
                            "queue %s: redrive to %.*s: no such queue",
                            json_string_value(json_object_get(queue, "name")), QN_STR_ARG(to));
