@@ -168,8 +168,11 @@ static inline size_t escape_length(const char *at, const char *end, uint32_t *re
 static bool fail_escape(struct qn_json *json, const char *at)
 {
     int32_t unit = code_unit(at, json->end);
+    /* Half a pair before an escape that is no escape is malformed text, nothing better. */
+    bool is_malformed =
+        json->end - at >= 8 && at[6] == '\\' && at[7] == 'u' && code_unit(at + 6, json->end) < 0;
 
-    json->lone_surrogate = unit >= 0xD800 && unit <= 0xDFFF;
+    json->lone_surrogate = unit >= 0xD800 && unit <= 0xDFFF && !is_malformed;
     return fail(json);
 }
 

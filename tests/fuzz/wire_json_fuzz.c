@@ -34,6 +34,14 @@ static void check_other_writers(struct qn_arena *arena, const struct qn_shape *s
     qn_buf_done(&buf);
 }
 
+/* Half a surrogate pair in a message has an error of its own (MSG-2, MA-6). */
+static bool is_half_a_pair(struct qn_str body, enum qn_error_code code)
+{
+    return (code == QN_ERR_INVALID_MESSAGE_CONTENTS || code == QN_ERR_INVALID_PARAMETER_VALUE) &&
+           (qn_str_find(body, QN_STR("\\ud")) < body.len ||
+            qn_str_find(body, QN_STR("\\uD")) < body.len);
+}
+
 static void check_shape(struct qn_str body, const struct qn_shape *shape)
 {
     struct qn_arena arena;
@@ -60,7 +68,8 @@ static void check_shape(struct qn_str body, const struct qn_shape *shape)
         assert(qn_str_equal(qn_buf_str(&first), qn_buf_str(&second)));
         check_other_writers(&again_arena, shape, value);
     } else {
-        assert(err.code == QN_ERR_SERIALIZATION || err.code == QN_ERR_REQUEST_TOO_LARGE);
+        assert(err.code == QN_ERR_SERIALIZATION || err.code == QN_ERR_REQUEST_TOO_LARGE ||
+               is_half_a_pair(body, err.code));
         assert(err.message[0] != '\0' && qn_str_is_utf8(qn_str_from_cstr(err.message)));
     }
     qn_buf_done(&first);

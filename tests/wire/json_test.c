@@ -225,6 +225,7 @@ Test(json, MSG_2_a_lone_surrogate_is_no_message_content)
     expect_refused(QN_STR("{\"AttributeNames\":[\"\\ud800\"]}"));
     expect_refused(QN_STR("{\"Unknown\":\"\\ud800\"}"));
     expect_refused(QN_STR("{\"MessageBody\":\"\\u80\"}"));
+    expect_refused(QN_STR("{\"MessageBody\":\"\\ud83d\\uden0\"}"));
 }
 
 Test(json, escapes_of_all_kinds_are_resolved)
