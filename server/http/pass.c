@@ -52,7 +52,8 @@ static int64_t real_ms_until(struct qn_loop *loop, int64_t instant_ms)
     int64_t now_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
     double real_ms;
 
-    if (instant_ms <= loop->now_ms) {
+    /* It may also have come since the pass read the clock; less than nothing would be for ever. */
+    if (instant_ms <= loop->now_ms || instant_ms <= now_ms) {
         return 0;
     }
     if (instant_ms == INT64_MAX || rate <= 0) {
