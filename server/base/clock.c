@@ -148,3 +148,17 @@ bool qn_clock_is_virtual(const struct qn_clock *clock)
 {
     return clock->now_ms == virtual_now_ms;
 }
+
+int64_t qn_clock_real_ms(int64_t from_ms, int64_t to_ms, double rate)
+{
+    double real_ms;
+
+    if (to_ms <= from_ms) {
+        return 0;
+    }
+    if (to_ms == INT64_MAX || rate <= 0) {
+        return INT64_MAX;
+    }
+    real_ms = (double)(to_ms - from_ms) / rate;
+    return real_ms > (double)(INT32_MAX - 1) ? INT32_MAX : (int64_t)real_ms + 1;
+}

@@ -28,6 +28,10 @@ void qn_clock_advance(struct qn_clock *clock, int64_t by_ms);
 void qn_clock_set_rate(struct qn_clock *clock, double rate);
 double qn_clock_rate(const struct qn_clock *clock);
 bool qn_clock_is_virtual(const struct qn_clock *clock);
+/* Real milliseconds, rounded up, in which a clock of this rate comes from one instant to another: 0
+ * when that has passed, never less; INT64_MAX when it never comes; else at most INT32_MAX, which is
+ * soon enough to look again. */
+int64_t qn_clock_real_ms(int64_t from_ms, int64_t to_ms, double rate);
 
 /* "2026-01-01T00:00:00Z" (UTC, optional fraction) or epoch milliseconds. */
 QN_MUST_CHECK bool qn_clock_parse_instant(struct qn_str text, int64_t *ret_ms);

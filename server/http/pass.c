@@ -48,19 +48,12 @@ static int64_t due_in(const struct qn_call_list *list, int64_t monotonic_ms)
 /* Real milliseconds until the clock of the server reaches the instant. */
 static int64_t real_ms_until(struct qn_loop *loop, int64_t instant_ms)
 {
-    double rate = qn_clock_rate(loop->parts.clock);
-    int64_t now_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
-    double real_ms;
-
-    /* It may also have come since the pass read the clock; less than nothing would be for ever. */
-    if (instant_ms <= loop->now_ms || instant_ms <= now_ms) {
+    if (instant_ms <= loop->now_ms) {
         return 0;
     }
-    if (instant_ms == INT64_MAX || rate <= 0) {
-        return INT64_MAX;
-    }
-    real_ms = (double)(instant_ms - now_ms) / rate;
-    return real_ms > (double)INT32_MAX ? INT32_MAX : (int64_t)real_ms + 1;
+    /* It may also have come since the pass read the clock. */
+    return qn_clock_real_ms(loop->parts.clock->now_ms(loop->parts.clock->state), instant_ms,
+                            qn_clock_rate(loop->parts.clock));
 }
 
 static int wait_ms(struct qn_loop *loop)

@@ -147,6 +147,41 @@ Test(clock, what_is_no_instant_is_refused)
     }
 }
 
+/* epoll takes less than nothing as for ever: the loop stood still when a deadline came between two
+ * readings of the clock. */
+Test(clock, the_wait_for_an_instant_that_has_passed_is_nothing)
+{
+    const int64_t now_ms = INT64_C(1767225600000);
+    const double rates[] = {0, 0.001, 1, 1000};
+
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        cr_expect_eq(qn_clock_real_ms(now_ms, now_ms, rates[i]), 0);
+        cr_expect_eq(qn_clock_real_ms(now_ms, now_ms - 1, rates[i]), 0);
+        cr_expect_eq(qn_clock_real_ms(now_ms, now_ms - 2, rates[i]), 0);
+        cr_expect_eq(qn_clock_real_ms(now_ms, now_ms - 5000, rates[i]), 0);
+        cr_expect_eq(qn_clock_real_ms(now_ms, 0, rates[i]), 0);
+        cr_expect_eq(qn_clock_real_ms(INT64_MAX, INT64_MAX, rates[i]), 0);
+    }
+}
+
+Test(clock, the_wait_for_an_instant_ends_just_behind_it)
+{
+    cr_expect_eq(qn_clock_real_ms(1000, 1001, 1), 2);
+    cr_expect_eq(qn_clock_real_ms(1000, 3000, 1), 2001);
+    cr_expect_eq(qn_clock_real_ms(1000, 3000, 1000), 3);
+    cr_expect_eq(qn_clock_real_ms(1000, 1001, 1000), 1);
+    cr_expect_eq(qn_clock_real_ms(1000, 1001, 0.5), 3);
+}
+
+Test(clock, the_wait_for_an_instant_fits_what_waits)
+{
+    cr_expect_eq(qn_clock_real_ms(0, INT32_MAX, 1), INT32_MAX);
+    cr_expect_eq(qn_clock_real_ms(0, INT64_MAX - 1, 0.001), INT32_MAX);
+    cr_expect_eq(qn_clock_real_ms(0, INT64_MAX - 1, 1), INT32_MAX);
+    cr_expect_eq(qn_clock_real_ms(1000, INT64_MAX, 1), INT64_MAX, "never");
+    cr_expect_eq(qn_clock_real_ms(1000, 1001, 0), INT64_MAX, "the clock stands still");
+}
+
 Test(clock, a_printed_instant_reads_back_as_the_same)
 {
     char text[32];
