@@ -5,7 +5,6 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -16,15 +15,7 @@ ROOT = HERE.parents[1]
 PROGRAM = os.environ.get("QUERN_PROGRAM", str(ROOT / "build" / "release" / "quern"))
 sys.path.insert(0, str(ROOT / "tests" / "sdk"))
 
-from sdk_clients import (  # noqa: E402
-    BUILD,
-    Unavailable,
-    debian,
-    digest_of,
-    installing,
-    prepare_venv,
-    run,
-)
+from sdk_install import Unavailable, debian, node_folder, venv  # noqa: E402
 
 CHECK_S = 900
 AT_ONCE = 4
@@ -40,7 +31,8 @@ FIFO = ["fifo.order"]
 
 
 def debian_python():
-    return debian("/usr/bin/python3", "python3")
+    debian("python3-boto3")
+    return "/usr/bin/python3"
 
 
 def reference(*options):
@@ -48,7 +40,7 @@ def reference(*options):
 
 
 def reference_with_current_boto3(*options):
-    return [str(prepare_venv() / "python"), str(HERE / "reference.py"), *options]
+    return [str(venv() / "python"), str(HERE / "reference.py"), *options]
 
 
 def mutant(bug):
@@ -57,17 +49,7 @@ def mutant(bug):
 
 def sqs_consumer():
     """The package, installed as its lock file says, beside the few lines that start it."""
-    folder = BUILD / "sqs-consumer"
-    files = [HERE / "sqs_consumer" / name for name in ("package.json", "package-lock.json")]
-    stamp = folder / "installed"
-    folder.mkdir(parents=True, exist_ok=True)
-    with installing:
-        if not stamp.is_file() or stamp.read_text() != digest_of(*files):
-            for file in files:
-                shutil.copy(file, folder)
-            run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder)
-            stamp.write_text(digest_of(*files))
-        return ["node", shutil.copy(HERE / "sqs_consumer" / "index.mjs", folder)]
+    return ["node", node_folder("sqs-consumer", HERE / "sqs_consumer", "index.mjs")]
 
 
 # What is checked: a name, how to start it, the options of `quern check`.

@@ -1,6 +1,8 @@
-"""Prints the table of behaviours and clients after the tests of test_clients.py."""
+"""Keeps what came of every behaviour and client, and prints it as a table after the tests."""
 
-import os
+import pytest
+
+import sdk_table
 
 OUTCOMES = {}
 VERSIONS = {}
@@ -17,34 +19,22 @@ def pytest_collection_finish(session):
     session.config.client_versions = VERSIONS
 
 
-def pytest_runtest_logreport(report):
-    if report.when == "call" and "test_behaviour[" in report.nodeid:
-        OUTCOMES[report.nodeid.split("[", 1)[1][:-1]] = report.outcome
+@pytest.fixture(scope="session")
+def record_outcome():
+    def record(client, behaviour, outcome):
+        word = "FAIL" if outcome.trouble else "n/a" if outcome.lacking else "ok"
+        OUTCOMES.setdefault(client, {})[behaviour] = word
+
+    return record
 
 
-def table():
-    clients = list(CHOSEN)
-    rows = list(dict.fromkeys(row for client in clients for row in CHOSEN[client]))
-    width = max(map(len, rows))
-    lines = ["%-*s  %s" % (width, "behaviour", "  ".join(clients))]
-    words = {"passed": "ok", "failed": "FAIL"}
-    for row in rows:
-        outcomes = [(c, OUTCOMES.get("%s-%s" % (c, row))) for c in clients]
-        cells = ["%-*s" % (len(client), words.get(outcome, "-")) for client, outcome in outcomes]
-        lines.append(("%-*s  %s" % (width, row, "  ".join(cells))).rstrip())
-    good = [sum(OUTCOMES.get("%s-%s" % (c, r)) == "passed" for r in rows) for c in clients]
-    totals = ["%-*s" % (len(c), "%d/%d" % (n, len(rows))) for c, n in zip(clients, good)]
-    lines.append(("%-*s  %s" % (width, "", "  ".join(totals))).rstrip())
-    return lines + ["%s is %s" % (client, VERSIONS.get(client, "?")) for client in clients]
+@pytest.fixture(scope="session")
+def what_ran():
+    return sdk_table.Run(OUTCOMES, VERSIONS)
 
 
 def pytest_terminal_summary(terminalreporter):
-    if not CHOSEN:
-        return
-    lines = table()
-    terminalreporter.section("real clients")
-    for line in lines:
-        terminalreporter.write_line(line)
-    if "QUERN_SDK_TABLE" in os.environ:
-        with open(os.environ["QUERN_SDK_TABLE"], "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+    if CHOSEN:
+        terminalreporter.section("real clients")
+        for line in sdk_table.matrix(CHOSEN, OUTCOMES, VERSIONS):
+            terminalreporter.write_line(line)

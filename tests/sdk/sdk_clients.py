@@ -1,92 +1,116 @@
-"""The clients: where each comes from, how it is run, and how it shows an error."""
+"""The clients: how one is written down, found and spoken to.
+
+A folder of clients/ is one client, or a family that shares a runner. Its client.py sets CLIENTS:
+
+    from sdk_clients import Client
+    from sdk_install import debian, node_folder
+
+    def start():                      # installs what is missing, returns the runner's command line
+        return ["node", node_folder("js_v3", FOLDER)]
+
+    def shows(name, error):           # what a user sees of the row `name` of errors.json
+        return {"shape": name, "status": error["status"]}
+
+    CLIENTS = [Client(name="js-v3-json", label="AWS SDK for JavaScript v3", language="JavaScript",
+                      protocol="json", kind="api", tier="quick", start=start, shows=shows)]
+
+    name      in test ids and QUERN_CLIENTS      label, language   for the table in the README
+    protocol  "json" or "query"                  kind              "api" or "framework"
+    tier      "quick" runs in ./dev test; "installed" (comes from pip, npm or Debian in seconds) also
+              in .ci/run; "slow" (a compiler or a large build) only in ./dev test clients
+    parallel  so many behaviours at a time, each on a server of its own (3)
+    lacks     {WHAT: REASON}: what this client does not offer; see below
+    sends     a framework: it has a producer of its own, so "send" goes through it (False)
+    environment  more variables for the runner     wait_s  the wait of its polls, where it is fixed
+
+The runner is a process that reads one JSON request per line and writes one JSON answer per line, in
+any order. Its first line says who is speaking: {"client": "NAME VERSION"}; the last word is the
+version in the table. It ends when its input ends.
+
+    in   {"id": 1, "endpoint": URL, "action": "SendMessage", "members": {...}}
+    out  {"id": 1, "output": {...}}   the answer, members named as in the API, without empty ones
+         {"id": 1, "error": {...}}    the service refused; compared with what shows() says, and
+                                      "message" where a behaviour asks for it
+         {"id": 1, "lacks": WHAT}     the client has no way to say this: WHAT is an action
+                                      ("TagQueue"), a member ("CreateQueue.tags"), or a few words
+         {"id": 1, "broken": TEXT}    anything else: always a failure
+
+Bytes travel as {"$bytes": BASE64}. ReceiveMessage's SystemAttributeNames is the member that newer
+clients call MessageSystemAttributeNames and older ones AttributeNames.
+
+A behaviour in which the client answers "lacks" is not offered by it: neither passed nor failed, if
+the client's `lacks` names WHAT with a reason. What is lacking and not written down fails; so does
+what is written down and was not lacking in any behaviour.
+
+A framework runs behaviours/consuming.json only, on a server whose clock goes at rate 1. For these the
+runner knows, instead of the actions of the API:
+
+    consume.start  {"consumer": NAME, "queue_url": URL, "queue_name": QUEUE, "fail": {BODY: TIMES},
+                    "batch": N}   polls the queue until consume.stop, up to N messages at a time,
+                   whose handler throws the first TIMES times that it is given BODY. A failed message
+                   is to be left alone until its visibility timeout lapses. Asks for all attributes.
+                   Answers {} when it is about to poll.
+    consume.seen   {"consumer": NAME} -> {"seen": [{"Body": TEXT, "failed": true|false,
+                   "Attributes": {...}, "MessageAttributes": {...}}, ...]} what the handler was given
+                   so far, in order; the attributes as ReceiveMessage has them. With "lacks": WHAT
+                   in it if the handler is not shown attributes
+    consume.stop   {"consumer": NAME} -> {}
+    send           {"QueueUrl": URL, "queue_name": QUEUE, "MessageBody": TEXT, ...as SendMessage}
+
+Several behaviours run at the same time on different endpoints, so NAME is unique in the whole run.
+Where a framework has no say in one of these, it answers "lacks" ("fifo queues", "message attributes").
+Each request is answered within 60 seconds.
+"""
 
 import concurrent.futures
-import hashlib
+import importlib.util
 import itertools
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import threading
 
+from sdk_install import Unavailable
+
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = HERE.parents[1] / "build"
-VENV = pathlib.Path(os.environ.get("QUERN_VENV", str(BUILD / "venv")))
-NODE = BUILD / "sdk-node"
-INSTALL_S = 600
-installing = threading.Lock()
-
-
-class Unavailable(Exception):
-    """A client that cannot be had. A failed test, never a skipped one."""
-
-
-def run(command, **options):
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_S,
-            stdin=subprocess.DEVNULL,
-            **options,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable("%s: %s" % (command[0], error)) from error
-    if done.returncode != 0:
-        text = (done.stderr.strip() or done.stdout.strip())[-800:]
-        raise Unavailable("%s: exit %d: %s" % (" ".join(map(str, command)), done.returncode, text))
-    return done.stdout
-
-
-def digest_of(*files):
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def prepare_venv():
-    """The venv with the pinned Python clients, made or brought up to date if need be."""
-    wanted = HERE / "requirements.txt"
-    stamp = VENV / "sdk-requirements"
-    with installing:
-        if not stamp.is_file() or stamp.read_text() != digest_of(wanted):
-            if not (VENV / "bin" / "python").exists():
-                run(["/usr/bin/python3", "-m", "venv", str(VENV)])
-            pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-            run(pip + ["--disable-pip-version-check", "-r", str(wanted)])
-            stamp.write_text(digest_of(wanted))
-    return VENV / "bin"
-
-
-def prepare_node():
-    """A folder with the pinned JavaScript SDK and the runner beside it, where node looks for it."""
-    files = [HERE / name for name in ("package.json", "package-lock.json")]
-    stamp = NODE / "installed"
-    NODE.mkdir(parents=True, exist_ok=True)
-    if not stamp.is_file() or stamp.read_text() != digest_of(*files):
-        for file in files:
-            shutil.copy(file, NODE)
-        run(["npm", "ci", "--no-audit", "--no-fund"], cwd=NODE)
-        stamp.write_text(digest_of(*files))
-    return shutil.copy(HERE / "runner_js.mjs", NODE)
-
-
-def debian(path, package):
-    if not os.access(path, os.X_OK):
-        raise Unavailable("%s is not there (package %s)" % (path, package))
-    return path
+TIERS = ("quick", "installed", "slow")
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": "/dev/null",
+    "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    "AWS_PAGER": "",
+    "LC_ALL": "C.UTF-8",
+    "NO_PROXY": "127.0.0.1",
+    "NODE_NO_WARNINGS": "1",
+}
 
 
 class Client:
     """One client and, while it is in use, its runner process. Calls may come from any thread."""
 
-    def __init__(self, name, protocol, command, parallel, models=False, old=False):
+    def __init__(self, name, label, language, protocol, kind, tier, start, shows=None, parallel=3,
+                 lacks=None, sends=False, environment=None, wait_s=20):
+        assert kind in ("api", "framework") and tier in TIERS, name
+        assert protocol in ("json", "query"), name
+        assert kind == "framework" or shows, "%s does not say how it shows errors" % name
         self.name = name
+        self.label = label
+        self.language = language
         self.protocol = protocol
-        self.command = command
+        self.kind = kind
+        self.tier = tier
+        self.start = start
+        self.shows = shows
         self.parallel = parallel
-        self.models = models
-        self.old = old
+        self.lacks = lacks or {}
+        self.sends = sends
+        self.environment = environment or {}
+        self.wait_s = wait_s
         self.process = None
         self.version = "?"
         self.replies = {}
@@ -94,29 +118,14 @@ class Client:
         self.lock = threading.Lock()
 
     def open(self):
-        environment = dict(
-            {k: v for k, v in os.environ.items() if not k.startswith("AWS_")},
-            AWS_ACCESS_KEY_ID="test",
-            AWS_SECRET_ACCESS_KEY="test",
-            AWS_REGION="us-east-1",
-            AWS_DEFAULT_REGION="us-east-1",
-            AWS_EC2_METADATA_DISABLED="true",
-            AWS_CONFIG_FILE="/dev/null",
-            AWS_SHARED_CREDENTIALS_FILE="/dev/null",
-            AWS_PAGER="",
-            LC_ALL="C.UTF-8",
-            NO_PROXY="127.0.0.1",
-            NODE_NO_WARNINGS="1",
-        )
-        if self.models:
-            environment["AWS_DATA_PATH"] = str(HERE / "models")
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
         self.process = subprocess.Popen(
-            [str(word) for word in self.command()],
+            [str(word) for word in self.start()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env=environment,
+            env={**inherited, **ENVIRONMENT, **self.environment},
         )
         hello = self.process.stdout.readline()
         if not hello:
@@ -147,86 +156,44 @@ class Client:
 
     def close(self):
         if self.process is not None:
-            self.process.stdin.close()
             try:
+                self.process.stdin.close()
                 self.process.wait(10)
-            except subprocess.TimeoutExpired:
+            except (BrokenPipeError, subprocess.TimeoutExpired):
                 self.process.kill()
                 self.process.wait()
 
     def check_error(self, errors, name, shown):
         """Whether the client shows the error as its users know it."""
-        want = self.shape_of_error(name, errors[name])
+        want = self.shows(name, errors[name])
         got = {key: shown.get(key) for key in want}
         assert got == want, "wanted %s shown as %s, got %s" % (name, want, shown)
 
-    def shape_of_error(self, name, error):
-        raise NotImplementedError
+
+def found():
+    """All clients that are written down, in the order of their folders' names."""
+    clients = []
+    for file in sorted((HERE / "clients").glob("*/client.py")):
+        module_name = "sdk_client_" + file.parent.name
+        spec = importlib.util.spec_from_file_location(module_name, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        clients += module.CLIENTS
+    names = [client.name for client in clients]
+    assert len(set(names)) == len(names), "two clients of one name: %s" % names
+    return clients
 
 
-class Boto3(Client):
-    def shape_of_error(self, name, error):
-        typed = error["typed"] is True or (error["typed"] == "current" and not self.old)
-        want = {
-            "class": name if typed else "ClientError",
-            "code": error["query"],
-            "status": error["status"],
-            "fault": "Sender",
-        }
-        if not self.old and typed:
-            want["shape"] = name  # only the current one tells the names of both protocols
-        return want
+def chosen(words):
+    """The clients that QUERN_CLIENTS asks for: quick, installed, all, or names, with commas."""
+    clients = found()
+    tiers = {"quick": TIERS[:1], "installed": TIERS[:2], "all": TIERS}
+    wanted = []
+    for word in words.split(","):
+        some = [c for c in clients if c.name == word or c.tier in tiers.get(word, ())]
+        assert some, "QUERN_CLIENTS: no client or tier is called %r" % word
+        wanted += [client for client in some if client not in wanted]
+    return wanted
 
 
-class Cli(Client):
-    def shape_of_error(self, name, error):
-        return {"code": error["query"]}  # all that the program prints, beside the message
-
-
-class JavaScript(Client):
-    def shape_of_error(self, name, error):
-        return {
-            "class": name if error["typed"] else "SQSServiceException",
-            "shape": name,
-            "code": error["query"],
-            "status": error["status"],
-            "fault": "client",
-        }
-
-
-def boto3_current():
-    return [prepare_venv() / "python", HERE / "runner_boto3.py"]
-
-
-def boto3_debian():
-    python = debian("/usr/bin/python3", "python3")
-    run([python, "-c", "import boto3"])
-    return [python, HERE / "runner_boto3.py"]
-
-
-def cli_current():
-    folder = prepare_venv()
-    runner = [folder / "python", HERE / "runner_cli.py"]
-    return runner + [folder / "aws", "raw", "MessageSystemAttributeNames"]
-
-
-def cli_debian():
-    program = debian("/usr/bin/aws", "awscli")
-    return ["/usr/bin/python3", HERE / "runner_cli.py", program, "base64", "AttributeNames"]
-
-
-def javascript():
-    if shutil.which("node") is None:
-        raise Unavailable("node is not there (package nodejs)")
-    return ["node", prepare_node()]
-
-
-# The two clients of Debian are older than message move tasks; models/ adds those three actions to
-# them in the way botocore has for it. A CLI call is a process that uses up a core for a second.
-CLIENTS = [
-    Boto3("boto3-json", "json", boto3_current, parallel=3),
-    Boto3("boto3-query", "query", boto3_debian, parallel=3, models=True, old=True),
-    JavaScript("js-v3-json", "json", javascript, parallel=3),
-    Cli("cli-v1-json", "json", cli_current, parallel=3),
-    Cli("cli-v2-query", "query", cli_debian, parallel=3, models=True, old=True),
-]
+CLIENTS = chosen(os.environ.get("QUERN_CLIENTS") or "quick")

@@ -73,6 +73,12 @@ class Server:
     def advance(self, by_ms):
         self.ask("/_quern/clock", {"advance_ms": by_ms})
 
+    def run_the_clock(self):
+        self.ask("/_quern/clock", {"rate": 1})
+
+    def counts(self, queue):
+        return json.loads(self.ask("/_quern/queues/" + queue))
+
     def give(self, action, members):
         """A call that only prepares what a client is to meet; plain HTTP, no SDK."""
         headers = {"Content-Type": "application/x-amz-json-1.0"}

@@ -9,6 +9,8 @@ A behaviour is a list of steps on a server of its own:
     {"until_called": ACTION, "times": N}    waits until the server has seen the call (N times)
     {"advance_ms": N}                       moves the server's clock
 
+and those of a consumer, which sdk_consuming.py describes.
+
     "expect": {PATH: VALUE}   "save": {NAME: PATH}   "error": NAME of errors.json   "message": REGEX
 
 A path is a.b[0].c; [*] takes a field of all. Text may hold ${NAME} (saved), ${url:QUEUE},
@@ -29,9 +31,13 @@ import re
 import struct
 import time
 
+import sdk_consuming
+from sdk_consuming import Lacking
+
 ACCOUNT = "000000000000"
 VARIABLE = re.compile(r"\$\{([^}]*)\}")
 WORDS = ("given", "call", "start", "finish", "until_called", "advance_ms")
+WORDS += sdk_consuming.WORDS
 MISSING = object()
 CALL_S = 60
 
@@ -107,6 +113,7 @@ class Behaviour:
         self.errors = errors
         self.saved = {}
         self.started = {}
+        self.consumers = {}
 
     # Values
 
@@ -175,6 +182,8 @@ class Behaviour:
         return got == want
 
     def judge(self, step, action, members, reply):
+        if "lacks" in reply:
+            raise Lacking(reply["lacks"])
         assert "broken" not in reply, "the client itself failed: %s" % reply.get("broken")
         if "error" in step:
             assert "error" in reply, "wanted %s, but the call succeeded" % step["error"]
@@ -215,6 +224,8 @@ class Behaviour:
         elif "finish" in step:
             action, sent, reply = self.started.pop(step["finish"])
             self.judge(step, action, sent, wait(reply, step["within_s"]))
+        elif "call" not in step:
+            sdk_consuming.run_step(self, step, members)
         else:
             reply = self.client.call(self.server.endpoint, step["call"], members)
             self.judge(step, step["call"], members, wait(reply, CALL_S))
@@ -225,6 +236,10 @@ class Behaviour:
                 self.run_step(step)
             except AssertionError as error:
                 raise AssertionError("step %d, %s: %s" % (number, what(step), error)) from error
+
+    def close(self):
+        for consumer in self.consumers.values():
+            consumer.stop()
 
 
 def wait(reply, limit_s):

@@ -1,5 +1,5 @@
-// Makes SQS calls with version 3 of the AWS SDK for JavaScript. Lines in and out as in
-// runner_boto3.py. The SDK itself checks the digests of bodies on every send and receive.
+// Makes SQS calls with version 3 of the AWS SDK for JavaScript. Lines in and out as
+// sdk_clients.py says. The SDK itself checks the digests of bodies on every send and receive.
 
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";

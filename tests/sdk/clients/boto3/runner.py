@@ -1,10 +1,7 @@
-"""Makes SQS calls with boto3: reads one JSON request per line, writes one JSON answer per line.
+"""Makes SQS calls with boto3, old or new; lines in and out as sdk_clients.py says.
 
-    in   {"id": 1, "endpoint": URL, "action": "SendMessage", "members": {...}}
-    out  {"id": 1, "output": {...}} | {"id": 1, "error": {...}} | {"id": 1, "broken": TEXT}
-
-Bytes travel as {"$bytes": BASE64}. "broken" is whatever is not an answer of the service: a check of
-the client itself that failed, a connection that broke. The first line written says who is speaking.
+"broken" is whatever is not an answer of the service: a check of the client itself that failed, a
+connection that broke.
 """
 
 import base64
@@ -14,7 +11,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import boto3
-import botocore
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
@@ -85,7 +81,7 @@ def say(line):
 
 
 def main():
-    say({"client": "boto3 %s / botocore %s" % (boto3.__version__, botocore.__version__)})
+    say({"client": "boto3 %s" % boto3.__version__})
     with ThreadPoolExecutor(max_workers=16) as pool:
         for line in sys.stdin:
             pool.submit(answer, json.loads(line))

@@ -1,6 +1,6 @@
-"""Makes SQS calls with an AWS CLI, one process per call. Lines in and out as in runner_boto3.py.
+"""Makes SQS calls with an AWS CLI, one process per call. Lines in and out as sdk_clients.py says.
 
-    runner_cli.py PROGRAM raw|base64 MEMBER
+    runner.py PROGRAM raw|base64 MEMBER
 
 The second word says how the program takes bytes inside JSON arguments (version 1 takes the text
 itself, version 2 base64); the third how its receive-message names the list of system attributes.
@@ -100,7 +100,7 @@ def say(line):
 def main():
     program, bytes_form, system_attributes = sys.argv[1:]
     version = subprocess.run([program, "--version"], capture_output=True, check=True)
-    say({"client": (version.stdout or version.stderr).decode().split()[0]})
+    say({"client": (version.stdout or version.stderr).decode().split()[0].replace("/", " ")})
     settings = (program, bytes_form == "raw", system_attributes)
     with ThreadPoolExecutor(max_workers=8) as pool:
         for line in sys.stdin:
