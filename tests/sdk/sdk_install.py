@@ -85,18 +85,21 @@ def venv():
     return VENV / "bin"
 
 
-def node_folder(name, source, runner="runner.mjs", files=("package.json", "package-lock.json")):
-    """Installs what the lock file in `source` pins; returns the runner, copied beside it, where node
-    looks for modules."""
+def node_folder(name, source, runner="runner.mjs", pins=".", beside=()):
+    """Installs what the lock file in the folder `pins` of `source` pins; returns the runner, copied
+    with the files `beside` it to where node looks for modules."""
     if shutil.which("node") is None:
         raise Unavailable("node is not there (package nodejs)")
+    files = [source / pins / file for file in ("package.json", "package-lock.json")]
 
     def make(folder):
         for file in files:
-            shutil.copy(source / file, folder)
+            shutil.copy(file, folder)
         run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder)
 
-    folder = stamped(name, [source / file for file in files], make)
+    folder = stamped(name, files, make)
+    for file in beside:
+        shutil.copy(file, folder)
     return shutil.copy(source / runner, folder)
 
 

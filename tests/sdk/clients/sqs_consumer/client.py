@@ -1,0 +1,19 @@
+"""sqs-consumer, and its sibling sqs-producer."""
+
+import pathlib
+
+from sdk_clients import Client
+from sdk_install import node_folder
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+BESIDE = [FOLDER.parent / "js" / name for name in ("lines.mjs", "consuming.mjs")]
+
+
+def start():
+    return ["node", node_folder("sqs_consumer", FOLDER, beside=BESIDE)]
+
+
+CLIENTS = [
+    Client(name="sqs-consumer", label="sqs-consumer and sqs-producer", language="JavaScript", protocol="json", kind="framework",
+           tier="installed", start=start, sends=True),
+]
