@@ -206,8 +206,7 @@ void qn_task_step(struct qn_tx *tx, struct move_task *task, int *budget)
         (*budget)--;
     }
     if (task->index != SLOT_NONE) {
-        qn_heap_update(&tx->engine->task_times, task->position, task->next_at_ms,
-                       (uint64_t)task->started_at_ms);
+        qn_heap_update(&tx->engine->task_times, task->position, task->next_at_ms, task->number);
         qn_task_emit(tx, task);
     }
 }

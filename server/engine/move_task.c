@@ -40,6 +40,7 @@ void qn_task_emit(struct qn_tx *tx, const struct move_task *task)
     qn_buf_append_u64(&form, (uint64_t)task->moved);
     qn_buf_append_u64(&form, (uint64_t)task->to_move);
     qn_buf_append_bytes(&form, task->failure);
+    qn_buf_append_u64(&form, task->number);
     memcpy(row.task.id, task->id, sizeof(task->id));
     row.task.started_at_ms = task->started_at_ms;
     row.task.task = qn_buf_str(&form);
@@ -58,7 +59,7 @@ static void activate(struct qn_engine *engine, struct move_task *task)
     engine->active_tasks[task->index] = task;
     task->source->task = task;
     qn_task_restart_walk(task->source);
-    qn_heap_push(&engine->task_times, task->next_at_ms, (uint64_t)task->started_at_ms, task->index);
+    qn_heap_push(&engine->task_times, task->next_at_ms, task->number, task->index);
 }
 
 static void deactivate(struct qn_engine *engine, struct move_task *task)
@@ -188,6 +189,7 @@ void qn_engine_start_task(struct qn_tx *tx, struct qn_queue *source, struct qn_q
     struct move_task *task = qn_memory_new(sizeof(*task));
 
     qn_random_uuid(tx->random, task->id);
+    task->number = ++tx->engine->last_task_number;
     task->status = QN_TASK_RUNNING;
     task->source_arn = own(source->arn);
     task->destination_arn = destination == NULL ? QN_STR_NONE : own(destination->arn);
@@ -245,8 +247,7 @@ int64_t qn_engine_cancel_task(struct qn_tx *tx, const uint8_t id[16])
 
     task->status = QN_TASK_CANCELLING;
     task->next_at_ms = tx->now_ms;
-    qn_heap_update(&tx->engine->task_times, task->position, task->next_at_ms,
-                   (uint64_t)task->started_at_ms);
+    qn_heap_update(&tx->engine->task_times, task->position, task->next_at_ms, task->number);
     qn_task_emit(tx, task);
     return task->moved;
 }
@@ -276,6 +277,21 @@ static struct qn_str failure_text(struct qn_str stored)
     return qn_str_from_cstr(failures[FAILURE_QUEUE]);
 }
 
+/* Several may have started at one instant, which is all that the order of the load goes by. */
+static void insert(struct qn_engine *engine, struct move_task *task)
+{
+    struct move_task **at = &engine->newest_task;
+
+    while (*at != NULL && (*at)->number > task->number) {
+        at = &(*at)->older;
+    }
+    task->older = *at;
+    *at = task;
+    if (task->number > engine->last_task_number) {
+        engine->last_task_number = task->number;
+    }
+}
+
 void qn_task_restore(struct qn_engine *engine, const struct qn_task_row *row)
 {
     struct qn_reader reader;
@@ -295,9 +311,9 @@ void qn_task_restore(struct qn_engine *engine, const struct qn_task_row *row)
     task->to_move = (int64_t)qn_reader_u64(&reader);
     struct qn_str failure = qn_reader_bytes(&reader);
     task->failure = failure.len == 0 ? QN_STR_NONE : failure_text(failure);
+    task->number = qn_reader_u64(&reader);
     task->index = SLOT_NONE;
-    task->older = engine->newest_task;
-    engine->newest_task = task;
+    insert(engine, task);
     task->source = qn_queue_by_number(engine, task->source_number);
     if (task->source != NULL &&
         (task->status == QN_TASK_RUNNING || task->status == QN_TASK_CANCELLING)) {

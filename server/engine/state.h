@@ -174,6 +174,7 @@ struct loaded {
 struct move_task {
     struct move_task *older; /* list of all, newest first */
     uint8_t id[16];
+    uint64_t number; /* in the order of starts */
     enum qn_task_status status;
     struct qn_str source_arn, destination_arn;
     struct qn_queue *source; /* NULL once it is gone or the task has ended */
@@ -263,6 +264,7 @@ struct qn_engine {
     struct qn_queue *first_with_news, *last_with_news;
     struct qn_waiter *first_over, *last_over; /* waiters that run a last time */
     struct move_task *newest_task;
+    uint64_t last_task_number;
     struct move_task **active_tasks;
     uint32_t active_count, active_cap;
     struct qn_heap task_times;

@@ -263,6 +263,28 @@ RESTART_TEST(move_tasks_that_ended_are_listed)
     cr_expect_str_eq(fixture_get(&f, "Results.1.StartedTimestamp"), "1700000000000");
 }
 
+RESTART_TEST(move_tasks_of_one_instant_are_listed_newest_first)
+{
+    make_dead_letters("m1", 1);
+    for (int rate = 1; rate <= 10; rate++) {
+        fixture_must(&f, "StartMessageMoveTask",
+                     "'SourceArn':'%s','MaxNumberOfMessagesPerSecond':%d", fixture_arn(&f, "dead"),
+                     rate);
+        fixture_settle(&f);
+        if (rate == 5) {
+            fixture_restart(&f);
+        }
+    }
+    fixture_restart(&f);
+    fixture_must(&f, "ListMessageMoveTasks", "'SourceArn':'%s','MaxResults':10",
+                 fixture_arn(&f, "dead"));
+    cr_assert_eq(fixture_count(&f, "Results"), 10);
+    for (int i = 0; i < 10; i++) {
+        const char *path = fixture_format(&f, "Results.%d.MaxNumberOfMessagesPerSecond", i);
+        cr_expect_eq(fixture_get_integer(&f, path), 10 - i);
+    }
+}
+
 RESTART_TEST(a_move_task_that_was_being_cancelled_is_cancelled)
 {
     make_dead_letters("m1 m2 m3", 3);

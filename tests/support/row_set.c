@@ -163,7 +163,15 @@ static void trim(struct row_set *set, enum rank rank, int64_t key)
     qn_buf_done(&to);
 }
 
-/* Tasks come by start; no two of a test share a start, and its drop knows only the id. */
+/* Tasks come by start, those of one instant by id. */
+static struct qn_buf task_key(const struct qn_task_row *task)
+{
+    struct qn_buf key = number_key(TASKS, task->started_at_ms);
+    qn_buf_append(&key, task->id, sizeof(task->id));
+    return key;
+}
+
+/* A drop knows only the id. */
 static void drop_task(struct row_set *set, const uint8_t id[16])
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -214,7 +222,7 @@ static void apply_row(struct row_set *set, const struct qn_row *row)
         trim(set, ATTEMPTS, row->key);
         break;
     case QN_ROW_TASK_PUT:
-        put_take(set, number_key(TASKS, row->task.started_at_ms), row);
+        put_take(set, task_key(&row->task), row);
         break;
     case QN_ROW_TASK_DROP:
         drop_task(set, row->task.id);
