@@ -190,8 +190,8 @@ void fixture_use_no_store(struct fixture *f)
 
 /* ---- time ---- */
 
-static void begin(struct fixture *f, struct qn_tx *tx, struct qn_arena *arena,
-                  struct qn_random *random, struct qn_buf *entry)
+void fixture_begin(struct fixture *f, struct qn_tx *tx, struct qn_arena *arena,
+                   struct qn_random *random, struct qn_buf *entry)
 {
     qn_random_init(random, f->seed, f->options.boot, ++f->sequence);
     qn_buf_init(entry, SIZE_MAX);
@@ -206,7 +206,7 @@ static void begin(struct fixture *f, struct qn_tx *tx, struct qn_arena *arena,
     };
 }
 
-static void commit(struct fixture *f, struct qn_buf *entry)
+void fixture_commit(struct fixture *f, struct qn_buf *entry)
 {
     keep(f, qn_buf_str(entry));
     qn_buf_done(entry);
@@ -243,11 +243,11 @@ static void run_poll(struct fixture *f, struct fixture_poll *poll)
         qn_engine_unpark(f->engine, &poll->waiter);
         return;
     }
-    begin(f, &tx, &poll->request.arena, &random, &entry);
+    fixture_begin(f, &tx, &poll->request.arena, &random, &entry);
     tx.wait_is_over = poll->waiter.is_over;
     bool ok = action->check(&tx, poll->request.input, &err) &&
               action->execute(&tx, poll->request.input, output, &err);
-    commit(f, &entry);
+    fixture_commit(f, &entry);
     if (ok && tx.park.queue != NULL) {
         if (poll->waiter.queue != NULL) {
             qn_engine_waiter_stays(f->engine, &poll->waiter);
@@ -267,7 +267,7 @@ static void run_poll(struct fixture *f, struct fixture_poll *poll)
     }
 }
 
-static void serve_waiters(struct fixture *f)
+void fixture_serve_waiters(struct fixture *f)
 {
     struct qn_waiter *waiter;
 
@@ -285,12 +285,12 @@ void fixture_settle(struct fixture *f)
         struct qn_buf entry;
         struct qn_tx tx;
         int budget = f->slice;
-        begin(f, &tx, &f->request.arena, &random, &entry);
+        fixture_begin(f, &tx, &f->request.arena, &random, &entry);
         tx.caller = NULL;
         result = qn_engine_settle(&tx, &budget);
-        commit(f, &entry);
+        fixture_commit(f, &entry);
         qn_arena_reset(&f->request.arena);
-        serve_waiters(f);
+        fixture_serve_waiters(f);
     } while (result != QN_SETTLED);
 }
 
@@ -389,7 +389,7 @@ static bool run(struct fixture *f)
     struct qn_buf entry;
     struct qn_tx tx;
 
-    begin(f, &tx, &f->request.arena, &random, &entry);
+    fixture_begin(f, &tx, &f->request.arena, &random, &entry);
     tx.verdict = f->verdict;
     bool ok = action->check(&tx, f->request.input, &f->err);
     if (ok) {
@@ -399,7 +399,7 @@ static bool run(struct fixture *f)
     if (!ok && entry.len > 0 && !f->options.auto_create) {
         stop("a request failed and changed something", action->name);
     }
-    commit(f, &entry);
+    fixture_commit(f, &entry);
     if (ok && tx.park.queue != NULL && tx.park.deadline_ms <= f->now_ms) {
         return run(f);
     }
@@ -421,7 +421,7 @@ static QN_PRINTF(3, 0) bool call(struct fixture *f, const char *name, const char
     f->answer = NULL;
     struct qn_str json = json_text(&f->request.arena, format, args);
     bool ok = decode(&f->request, name, json, &f->err) && run(f);
-    serve_waiters(f);
+    fixture_serve_waiters(f);
     return ok;
 }
 
@@ -472,7 +472,7 @@ struct fixture_poll *fixture_poll(struct fixture *f, const char *queue, int max,
     poll->next = f->polls;
     f->polls = poll;
     run_poll(f, poll);
-    serve_waiters(f);
+    fixture_serve_waiters(f);
     return poll;
 }
 

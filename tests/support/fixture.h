@@ -96,6 +96,15 @@ int64_t fixture_get_integer(struct fixture *f, const char *path);
 /* Length of a list or number of members, 0 when it is not there. */
 size_t fixture_count(struct fixture *f, const char *path);
 
+/* ---- for requests that go another way ---- */
+
+/* A transaction with a random stream of its own, and its end: what it wrote is kept. */
+void fixture_begin(struct fixture *f, struct qn_tx *tx, struct qn_arena *arena,
+                   struct qn_random *random, struct qn_buf *entry);
+void fixture_commit(struct fixture *f, struct qn_buf *entry);
+/* Polls that were woken are answered. */
+void fixture_serve_waiters(struct fixture *f);
+
 /* ---- words for what tests do all the time ---- */
 
 /* attributes: members of the map, "" for none. A .fifo name asks for a FIFO queue. */
