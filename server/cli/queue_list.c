@@ -35,8 +35,12 @@ static bool parse_queue(struct qn_str text, json_t *queues, struct qn_error *err
 {
     struct qn_str rest;
     struct qn_str name = qn_str_cut(text, ',', &rest);
-    json_t *attributes = json_object();
+    json_t *attributes;
 
+    if (!qn_str_is_utf8(text)) { /* jansson would leave it out */
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--queue must be text in UTF-8");
+    }
+    attributes = json_object();
     json_array_append_new(
         queues, json_pack("{s:s%, s:o}", "name", name.ptr, name.len, "attributes", attributes));
     while (rest.len > 0) {

@@ -53,6 +53,18 @@ static bool all_of(struct qn_str text, const char *characters)
     return true;
 }
 
+/* Of ASCII without blanks: it stands in every queue URL. */
+static bool is_url(struct qn_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] <= ' ' || text.ptr[i] > '~') {
+            return false;
+        }
+    }
+    return qn_str_starts_with(text, QN_STR("http://")) ||
+           qn_str_starts_with(text, QN_STR("https://"));
+}
+
 static bool read_names(const struct qn_options *options, struct qn_settings *settings,
                        struct qn_error *err)
 {
@@ -76,10 +88,10 @@ static bool read_names(const struct qn_options *options, struct qn_settings *set
     while (qn_str_ends_with(url, QN_STR("/"))) {
         url = qn_str_first(url, url.len - 1);
     }
-    if (!qn_str_is_none(url) && !qn_str_starts_with(url, QN_STR("http://")) &&
-        !qn_str_starts_with(url, QN_STR("https://"))) {
+    if (!qn_str_is_none(url) && !is_url(url)) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                       "--public-url must begin with http:// or https://, not be %.*s",
+                       "--public-url must begin with http:// or https:// and have no blanks, not "
+                       "be %.*s",
                        QN_STR_ARG(url));
     }
     settings->public_url = url;

@@ -159,6 +159,8 @@ def test_port_in_use(tmp_path):
         ["--limit", "colours=3"],
         ["--stale-delete", "maybe"],
         ["--public-url", "quern.example"],
+        ["--public-url", "http://quern.example/a b"],
+        ["--public-url", "http://quern.example/\u00fc"],
         ["--client-timeout", "x"],
         ["--auto-create=yes"],
         ["--queue", "bad name"],
@@ -180,6 +182,13 @@ def test_mistake_is_one_line_and_changes_nothing(tmp_path, words):
     port = [] if "--port" in words or "--bind" in words else ["--port", "0"]
     refused("serve", *words, *db, *port)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("queue", ["q\udcff", "q\udcff,DelaySeconds=1", "q,Delay\udcff=1", "q,DelaySeconds=\udcff"],
+                         ids=["name", "name and attribute", "attribute", "value"])
+def test_queue_that_is_no_text_is_refused(queue):
+    """Bytes that are not UTF-8: what they belong to was left out without a word."""
+    assert "UTF-8" in refused("serve", "--port", "0", "--queue", queue)
 
 
 def test_refusal_of_a_queue_is_awss_own():
