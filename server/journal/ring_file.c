@@ -161,10 +161,18 @@ static bool make(struct qn_ring_file *file, uint64_t database_id, uint64_t size,
     return true;
 }
 
+/* The size may be anything although the checksum is right: a sum with it could overflow. */
+static bool has_whole_pages(const struct qn_ring_file *file, uint64_t size)
+{
+    struct stat status;
+
+    return size > 0 && size % PAGE == 0 && fstat(file->fd, &status) == 0 &&
+           status.st_size >= PAGE && size <= (uint64_t)status.st_size - PAGE;
+}
+
 static bool check(struct qn_ring_file *file, uint64_t database_id, struct qn_error *err)
 {
     struct header header;
-    struct stat status;
     if (!read_header(file, &header) || memcmp(header.magic, MAGIC, sizeof(MAGIC)) != 0) {
         return qn_fail(err, QN_ERR_INTERNAL, "%s is not a ring of quern: move it away", file->path);
     }
@@ -173,8 +181,7 @@ static bool check(struct qn_ring_file *file, uint64_t database_id, struct qn_err
                        "%s was made by a newer quern (version %u of the ring): use that one",
                        file->path, header.version);
     }
-    if (header.checksum != header_checksum(&header) || header.size % PAGE != 0 ||
-        fstat(file->fd, &status) != 0 || (uint64_t)status.st_size < PAGE + header.size) {
+    if (header.checksum != header_checksum(&header) || !has_whole_pages(file, header.size)) {
         return qn_fail(err, QN_ERR_INTERNAL,
                        "%s is damaged: move it away to go on without the changes in it",
                        file->path);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/base/digest.h"
 #include "tests/support/journal_fixture.h"
 
 static struct journal_fixture f;
@@ -289,6 +290,27 @@ Test(journal_open, a_ring_with_a_damaged_header_is_refused)
     cr_assert_eq(pwrite(fd, "x", 1, 20), 1);
     (void)close(fd);
     expect_refusal("is damaged");
+}
+
+/* The checksum says that the header is whole, not that its size can be. */
+Test(journal_open, a_ring_of_an_impossible_size_is_refused)
+{
+    const uint64_t sizes[] = {0, 1 << 21, UINT64_MAX - 4095, UINT64_C(1) << 63};
+    uint64_t header[2]; /* database and size, behind magic, version and checksum */
+    char ring[128];
+
+    make_and_close();
+    path_of("-ring", ring);
+    int fd = open(ring, O_RDWR | O_CLOEXEC);
+    cr_assert_eq(pread(fd, header, sizeof(header), 16), (ssize_t)sizeof(header));
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        header[1] = sizes[i];
+        uint32_t checksum = qn_digest_crc32c(0, header, sizeof(header));
+        cr_assert_eq(pwrite(fd, header, sizeof(header), 16), (ssize_t)sizeof(header));
+        cr_assert_eq(pwrite(fd, &checksum, sizeof(checksum), 12), (ssize_t)sizeof(checksum));
+        expect_refusal("is damaged");
+    }
+    (void)close(fd);
 }
 
 Test(journal_open, an_existing_ring_keeps_its_size)
