@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 VENV = pathlib.Path(os.environ.get("QUERN_VENV", str(BUILD / "venv")))
 INSTALL_S = 600
+COMPILE_S = 1200
 installing = threading.Lock()
 
 
@@ -101,6 +102,36 @@ def node_folder(name, source, runner="runner.mjs", pins=".", beside=()):
     for file in beside:
         shutil.copy(file, folder)
     return shutil.copy(source / runner, folder)
+
+
+def java_program(name, pom, sources, profile):
+    """Compiles the sources with the libraries that the pom pins under the profile; returns the command
+    line of the class Runner."""
+    if shutil.which("mvn") is None or shutil.which("javac") is None:
+        debian("maven", "default-jdk-headless")
+
+    def make(folder):
+        shutil.copy(pom, folder / "pom.xml")
+        (folder / "src" / "main" / "java").mkdir(parents=True)
+        for source in sources:
+            shutil.copy(source, folder / "src" / "main" / "java")
+        maven = ["mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-P" + profile]
+        copy = ["dependency:copy-dependencies", "-DoutputDirectory=lib"]
+        run(maven + ["compile"] + copy, cwd=folder)
+
+    folder = stamped(name, [pom] + sources, make)
+    # For a program of a minute: the small collector, and no time spent on optimising.
+    small = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    return ["java"] + small + ["-cp", "%s/target/classes:%s/lib/*" % (folder, folder), "Runner"]
+
+
+def cargo_program(name, source, program):
+    """Builds what the lock file in `source` pins, if it is not built; returns the program."""
+    folder = BUILD / ("sdk-" + name)
+    cargo = ["cargo", "build", "--quiet", "--locked", "--target-dir", folder]
+    with installing:
+        twice(lambda: run(cargo, cwd=source, limit_s=COMPILE_S))
+    return folder / "debug" / program
 
 
 def debian(*packages):
