@@ -4,19 +4,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char default_endpoint[] = "http://127.0.0.1:9324";
+static const char default_port[] = "9324";
 
-/* Never Amazon itself, unless somebody says so. */
-static const char *endpoint_of(const struct qn_options *options)
+/* An empty variable is as good as none. */
+static const char *variable(const char *name)
 {
-    static const char *const variables[] = {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"};
-    const char *endpoint = qn_options_text(options, QN_REMOTE_ENDPOINT);
+    const char *text = getenv(name);
 
-    for (size_t i = 0; endpoint == NULL && i < sizeof(variables) / sizeof(variables[0]); i++) {
-        endpoint = getenv(variables[i]);
-        endpoint = endpoint != NULL && endpoint[0] == '\0' ? NULL : endpoint;
+    return text != NULL && text[0] == '\0' ? NULL : text;
+}
+
+/* Never Amazon itself, unless somebody says so. What tells a server its port tells us too: in a
+ * container both have the same environment. */
+static const char *endpoint_of(struct qn_remote *remote)
+{
+    const char *endpoint = qn_options_text(&remote->options, QN_REMOTE_ENDPOINT);
+    const char *port = variable("QUERN_PORT");
+
+    endpoint = endpoint != NULL ? endpoint : variable("AWS_ENDPOINT_URL_SQS");
+    endpoint = endpoint != NULL ? endpoint : variable("AWS_ENDPOINT_URL");
+    if (endpoint == NULL) {
+        (void)snprintf(remote->on_this_machine, sizeof(remote->on_this_machine),
+                       "http://127.0.0.1:%s", port != NULL ? port : default_port);
+        endpoint = remote->on_this_machine;
     }
-    return endpoint == NULL ? default_endpoint : endpoint;
+    return endpoint;
 }
 
 int qn_remote_misuse(const struct qn_remote *remote, const struct qn_error *err)
@@ -70,7 +82,7 @@ bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn
     } else if (!check_words(remote, words_min, words_max, &err)) {
         *ret_code = qn_remote_misuse(remote, &err);
     } else {
-        options.endpoint = endpoint_of(&remote->options);
+        options.endpoint = endpoint_of(remote);
         options.region = qn_options_text(&remote->options, QN_REMOTE_REGION);
         if (quern_client_new(&options, &remote->client, &failure)) {
             return true;

@@ -9,7 +9,7 @@
 
 /* The first rows of each table, in this order. */
 #define QN_REMOTE_OPTIONS                                                                          \
-    {"endpoint", "URL", "AWS_ENDPOINT_URL or http://127.0.0.1:9324", NULL, "the server", 0},       \
+    {"endpoint", "URL", "AWS_ENDPOINT_URL or 127.0.0.1:QUERN_PORT", NULL, "the server", 0},        \
         {"region", "REGION", NULL, NULL, "region of the queue", 0},                                \
     {                                                                                              \
         "json", NULL, NULL, NULL, "print JSON", 0                                                  \
@@ -20,6 +20,7 @@ struct qn_remote {
     const char *word;  /* "send" */
     const char *usage; /* "send QUEUE [BODY]" */
     struct qn_options options;
+    char on_this_machine[64]; /* the endpoint, where none was given */
     struct quern_client *client;
 };
 

@@ -129,6 +129,13 @@ def test_health(quern, server):
     assert succeeds(run("health", "--endpoint", server.endpoint)) == "ok\n"
 
 
+def test_the_port_of_the_server_is_taken_from_its_variable(server):
+    port = server.endpoint.rsplit(":", 1)[1]
+    assert succeeds(run("health", QUERN_PORT=port)) == "ok\n"
+    assert succeeds(run("health", QUERN_PORT="1", AWS_ENDPOINT_URL=server.endpoint)) == "ok\n"
+    assert "127.0.0.1:1:" in run("health", QUERN_PORT="1", AWS_ENDPOINT_URL="").stderr
+
+
 @pytest.mark.parametrize("words", [["health"], ["queues"], ["send", "q", "x"], ["peek", "q"]])
 def test_no_server_is_exit_code_1(words):
     answer = run(*words, "--endpoint", "http://127.0.0.1:9")
