@@ -125,7 +125,7 @@ class Player:
 
     def _request(self, action, step, how):
         """The members in this protocol, or the spelling that the file gives for it."""
-        headers = {k: substitute(v, self.variables) for k, v in step.get("headers", {}).items()}
+        headers = {k: v and substitute(v, self.variables) for k, v in step.get("headers", {}).items()}
         raw = step.get(self.protocol)
         if self.protocol == "json":
             body = expand(step.get("members", {}), self.variables)

@@ -110,6 +110,11 @@ class Request:
     path: str = "/"
 
 
+def _with(usual, headers):
+    """The usual headers and those of a case, of which null takes one away."""
+    return {k: v for k, v in {**usual, **(headers or {})}.items() if v is not None}
+
+
 def json_request(action, body, region="us-east-1", access_key="test", headers=None):
     if not isinstance(body, bytes):
         body = (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
@@ -119,8 +124,7 @@ def json_request(action, body, region="us-east-1", access_key="test", headers=No
         "x-amzn-query-mode": "true",
         "Authorization": authorization(region, access_key),
     }
-    sent.update(headers or {})
-    return Request(body, sent)
+    return Request(body, _with(sent, headers))
 
 
 def query_request(form, region="us-east-1", access_key="test", headers=None):
@@ -130,8 +134,7 @@ def query_request(form, region="us-east-1", access_key="test", headers=None):
         "Content-Type": FORM_TYPE + "; charset=utf-8",
         "Authorization": authorization(region, access_key),
     }
-    sent.update(headers or {})
-    return Request(form, sent)
+    return Request(form, _with(sent, headers))
 
 
 @dataclass

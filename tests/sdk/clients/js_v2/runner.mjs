@@ -1,4 +1,4 @@
-// Makes SQS calls with version 2 of the AWS SDK for JavaScript. It sends each call to the queue URL,
+// Makes SQS calls with version 2 of the AWS SDK for JavaScript. It asks the host of each queue URL,
 // and checks the digests of bodies itself.
 
 import AWS from "aws-sdk";
