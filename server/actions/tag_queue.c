@@ -9,11 +9,8 @@ struct input {
 static const struct qn_field fields[] = {
     {"QueueUrl", NULL, QN_STRING, QN_REQUIRED | QN_EMPTY_IS_ABSENT,
      offsetof(struct input, queue_url), NULL, NULL, NULL},
-    {"Tags", "Tag", QN_STRING_MAP, QN_REQUIRED | QN_EMPTY_IS_ABSENT, offsetof(struct input, tags),
-     NULL, "Key", "Value"},
-    /* The SDKs for Java of the query protocol write Tags.1.Key: this member has no name of its own
-     * on the wire in the published model, only its type has. */
-    {"Tags", "Tags", QN_STRING_MAP, 0, offsetof(struct input, tags), NULL, "Key", "Value"},
+    {"Tags", "Tag", QN_STRING_MAP, QN_REQUIRED | QN_EMPTY_IS_ABSENT | QN_QUERY_BY_NAME_TOO,
+     offsetof(struct input, tags), NULL, "Key", "Value"},
 };
 const struct qn_shape qn_tag_queue_in = QN_SHAPE(struct input, fields);
 

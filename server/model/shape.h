@@ -20,9 +20,11 @@ enum qn_field_type {
 };
 
 enum {
-    QN_REQUIRED = 1,       /* absent: MissingParameter, asked for before the queue is looked up */
-    QN_ALWAYS_SENT = 2,    /* in answers: written even when the list is empty */
-    QN_EMPTY_IS_ABSENT = 4 /* with QN_REQUIRED: an empty text or list counts as absent */
+    QN_REQUIRED = 1,         /* absent: MissingParameter, asked for before the queue is looked up */
+    QN_ALWAYS_SENT = 2,      /* in answers: written even when the list is empty */
+    QN_EMPTY_IS_ABSENT = 4,  /* with QN_REQUIRED: an empty text or list counts as absent */
+    QN_QUERY_BY_NAME_TOO = 8 /* query: also taken under its JSON name; the SDKs for Java write that
+                                where the published model names the type and not the member */
 };
 
 struct qn_shape;

@@ -105,8 +105,11 @@ static int compare_pairs(const void *left, const void *right)
 static const struct qn_field *find_field(const struct qn_shape *shape, struct qn_str name)
 {
     for (size_t i = 0; i < shape->field_count; i++) {
-        if (qn_wire_is_name(name, qn_wire_query_name(&shape->fields[i]))) {
-            return &shape->fields[i];
+        const struct qn_field *field = &shape->fields[i];
+        bool by_name_too = (field->flags & QN_QUERY_BY_NAME_TOO) != 0;
+        if (qn_wire_is_name(name, qn_wire_query_name(field)) ||
+            (by_name_too && qn_wire_is_name(name, field->name))) {
+            return field;
         }
     }
     return NULL;
