@@ -32,9 +32,16 @@ Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
 
 
-def buildah(*argv, timeout_s=60, check=True):
-    return run("unshare", "--mount", "buildah", *argv, timeout_s=timeout_s, check=check,
-               env={"CONTAINERS_STORAGE_CONF": str(STORE / "storage.conf")})
+def environment():
+    return {"CONTAINERS_STORAGE_CONF": str(STORE / "storage.conf")}
+
+
+def command(*argv):
+    return ["unshare", "--mount", "buildah", *map(str, argv)]
+
+
+def buildah(*argv, timeout_s=60):
+    return run(*command(*argv), timeout_s=timeout_s, env=environment())
 
 
 def prepare():

@@ -1,6 +1,7 @@
 """The image in a real Docker engine."""
 import datetime
 import json
+import os
 import re
 import time
 
@@ -66,6 +67,13 @@ def test_it_runs_as_nobody_on_a_read_only_root_without_capabilities(containers, 
         url = client.create_queue(QueueName="orders")["QueueUrl"]
         client.send_message(QueueUrl=url, MessageBody="kept")
         assert bodies(client, url) == ["kept"]
+
+
+def test_a_folder_of_the_machine_is_used_as_its_owner(containers, tmp_path):
+    owner = 1000
+    os.chown(tmp_path, owner, owner)
+    containers.start(*LOCKED, "--user", f"{owner}:{owner}", "--volume", f"{tmp_path}:/data")
+    assert (tmp_path / "quern.db").stat().st_uid == owner
 
 
 def test_sigterm_ends_it_with_status_0(containers):
