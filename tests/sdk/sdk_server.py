@@ -1,12 +1,14 @@
 """A real server process of its own for one behaviour, on a fresh port and a virtual clock."""
 
 import collections
+import itertools
 import json
 import os
 import pathlib
 import queue
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -20,9 +22,31 @@ START_S = 20
 STOP_S = 20
 
 
+def free_ports():
+    """Ports below those that the kernel gives away, so that nobody takes one in between."""
+    for port in itertools.cycle(range(20000 + os.getpid() % 10000, 32000)):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        yield port
+
+
+PORTS = free_ports()
+PORTS_LOCK = threading.Lock()
+
+
 class Server:
-    def __init__(self, options=()):
-        command = [PROGRAM, "serve", "--bind", "127.0.0.1:0", "--clock", "virtual", "--seed", "7"]
+    """With `public`, the queue URLs do not depend on the Host header of the client."""
+
+    def __init__(self, options=(), public=False):
+        address = "127.0.0.1:0"
+        if public:
+            with PORTS_LOCK:
+                address = "127.0.0.1:%d" % next(PORTS)
+            options = [*options, "--public-url", "http://" + address]
+        command = [PROGRAM, "serve", "--bind", address, "--clock", "virtual", "--seed", "7"]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QUERN_")}
         self.process = subprocess.Popen(
             command + list(options),
@@ -86,10 +110,11 @@ class Server:
         text = self.ask("/", members, headers)
         return json.loads(text) if text else {}
 
-    def wait_until_called(self, action, times):
+    def wait_until_called(self, action, times, check):
         """Waits until the trace shows that so many calls of the action have arrived."""
         deadline = time.monotonic() + 30
         while self.calls_seen(action) < times:
+            check()
             if time.monotonic() > deadline:
                 raise AssertionError("the trace never showed %d x %s" % (times, action))
             time.sleep(0.02)

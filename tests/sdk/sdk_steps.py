@@ -217,7 +217,8 @@ class Behaviour:
         elif "advance_ms" in step:
             self.server.advance(step["advance_ms"])
         elif "until_called" in step:
-            self.server.wait_until_called(step["until_called"], step.get("times", 1))
+            times = step.get("times", 1)
+            self.server.wait_until_called(step["until_called"], times, self.check_what_is_under_way)
         elif "start" in step:
             reply = self.client.call(self.server.endpoint, step["start"], members)
             self.started[step["as"]] = (step["start"], members, reply)
@@ -229,6 +230,14 @@ class Behaviour:
         else:
             reply = self.client.call(self.server.endpoint, step["call"], members)
             self.judge(step, step["call"], members, wait(reply, CALL_S))
+
+    def check_what_is_under_way(self):
+        """A call that is awaited will not come if the client lacks it."""
+        for _, _, reply in self.started.values():
+            if reply.done() and "lacks" in reply.result():
+                raise Lacking(reply.result()["lacks"])
+        for consumer in self.consumers.values():
+            consumer.seen()
 
     def run(self, steps):
         for number, step in enumerate(steps, 1):
