@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/wire/wire.h"
 #include "tests/fuzz/records.h"
 #include "tests/support/engine_check.h"
 #include "tests/support/exchange.h"
@@ -140,6 +141,9 @@ static void check_answer(struct state *state, const struct exchange *done)
         problem = answer.len == 0 && may_be_empty ? NULL : well_formed_json(answer);
     }
     require(problem == NULL, problem, answer);
+    struct qn_str type = qn_str_from_cstr(qn_wire_content_type(&state->f.request));
+    require(qn_str_starts_with(type, QN_STR("text/xml")) == (done->protocol == QN_PROTOCOL_QUERY),
+            "the content type belongs to another protocol", type);
     require(!state->answer.overflow, "an answer is too long", QN_STR(""));
 }
 
@@ -266,6 +270,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct qn_str rest = qn_str((const char *)data, size);
 
     fixture_open(&state.f);
+    state.f.events.wanted = true;
     qn_buf_init(&state.answer, BUF_MAX);
     for (int i = 0; i < RECORDS_MAX && rest.len > 0; i++) {
         one_record(&state, records_cut(&rest));
@@ -289,6 +294,9 @@ static const char *const templates[] = {
     "J "
     "DeleteMessageBatch\n{\"QueueUrl\":\"q\",\"Entries\":[{\"Id\":\"1\",\"ReceiptHandle\":\"$h0\"}"
     ",{\"Id\":\"2\",\"ReceiptHandle\":\"$h1\"}]}",
+    "J ChangeMessageVisibilityBatch\n{\"QueueUrl\":\"q\",\"Entries\":[{\"Id\":\"1\","
+    "\"ReceiptHandle\":\"$h0\",\"VisibilityTimeout\":5}]}",
+    "J SendMessage\n{\"QueueUrl\":\"q\",\"MessageBody\":\"m\",\"MessageGroupId\":\"tenant\"}",
     "J ChangeMessageVisibility\n{\"QueueUrl\":\"q\",\"ReceiptHandle\":\"$h0\","
     "\"VisibilityTimeout\":0}",
     "J SetQueueAttributes\n{\"QueueUrl\":\"q\",\"Attributes\":{\"RedrivePolicy\":\""
