@@ -3,6 +3,8 @@ import uuid
 
 import boto3
 
+from commands import Failed
+
 PORT = 9324
 STOP_S = 10
 
@@ -38,7 +40,11 @@ class Containers:
         return name
 
     def wait_until_healthy(self, name):
-        self.engine.wait_until(lambda: self.health(name) == "healthy", "healthy")
+        try:
+            self.engine.wait_until(lambda: self.health(name) == "healthy", "healthy")
+        except Failed as late:
+            probes = self.engine.inspect(name)["State"]["Health"]["Log"]
+            raise Failed(f"{late}; the checks said {probes}") from late
 
     def health(self, name):
         return self.engine.inspect(name)["State"]["Health"]["Status"]

@@ -21,3 +21,7 @@ def test_every_folder_of_the_product_is_copied_into_the_build():
 
 def test_the_readme_leads_to_the_container():
     assert "docker/README.md" in tree.text(tree.TOP / "README.md")
+
+
+def test_ci_runs_the_suites_that_wait_to_be_named():
+    assert re.search(r"^export .*\bQUERN_SUITES=all\b", tree.text(tree.TOP / ".ci/run"), re.M)
