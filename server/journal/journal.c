@@ -23,7 +23,8 @@ struct qn_journal {
 };
 
 /* Takes the lock, then opens the database, then maps the ring that belongs to it. Neither file is
- * changed before both are known to be ours. */
+ * changed before both are known to be ours; new ones go again unless all of the opening succeeds.
+ */
 static bool open_files(struct qn_journal *journal, const struct qn_journal_options *options,
                        struct qn_store_meta *ret_meta, struct qn_error *err)
 {
@@ -49,11 +50,7 @@ static bool open_files(struct qn_journal *journal, const struct qn_journal_optio
         qn_log(QN_LOG_WARN, "journal", "the ring was gone, a new one is made file=%s",
                journal->file->path);
     }
-    if (!qn_ring_file_map(journal->file, ret_meta->database_id, ring_bytes, err)) {
-        return false;
-    }
-    qn_store_keep(journal->store);
-    return true;
+    return qn_ring_file_map(journal->file, ret_meta->database_id, ring_bytes, err);
 }
 
 /* The rest of the ring into SQLite, then the next start's number: whatever is firm of this start's
@@ -69,6 +66,12 @@ static bool recover(struct qn_journal *journal, struct qn_store_meta *meta, bool
     journal->ring =
         qn_ring_new(qn_ring_file_data(journal->file), journal->file->size, meta->database_id);
     qn_ring_recover(journal->ring, meta->boot, meta->position, &cursor);
+    if (qn_ring_is_broken(journal->ring)) {
+        qn_log(QN_LOG_WARN, "journal",
+               "the ring has a bad record: replay stops before it, later changes are lost "
+               "lsn=%llu file=%s",
+               (unsigned long long)qn_ring_last_lsn(journal->ring) + 1, journal->file->path);
+    }
     journal->writer = qn_writer_new(journal->ring, journal->store, cursor, meta->last_instant_ms);
     if (!qn_writer_recover(journal->writer, err)) {
         return false;
@@ -109,8 +112,13 @@ bool qn_journal_open(const struct qn_journal_options *options, const struct qn_j
         !load_all(journal, &meta, load, err)) {
         goto out;
     }
-    if (!qn_store_reader_open(&journal->reader, journal->store, err) ||
-        !qn_writer_start(journal->writer, err) ||
+    if (!qn_store_reader_open(&journal->reader, journal->store, err)) {
+        goto out;
+    }
+    /* From here on the store is the writer's. */
+    qn_store_keep(journal->store);
+    qn_ring_file_keep(journal->file);
+    if (!qn_writer_start(journal->writer, err) ||
         (is_full && !qn_syncer_start(journal->file, journal->ring, &journal->syncer, err))) {
         goto out;
     }

@@ -12,6 +12,10 @@
 /* Stands in place of a length: the record of this LSN is at the start of the data area. */
 #define WRAP UINT32_MAX
 
+/* Behind the last good record, for good ones behind a bad one: longer than the longest entry of a
+ * request, and read within a millisecond. */
+enum { LOOK_AHEAD = 2 * 1024 * 1024 };
+
 /* The payload follows. Everything is aligned to 8 bytes, so a header is never torn by the end of
  * the area; an end that is too short for one is passed over without a mark. */
 struct header {
@@ -132,6 +136,45 @@ void qn_ring_recover(struct qn_ring *ring, uint64_t boot, struct qn_ring_positio
     atomic_store(&ring->tail, tail);
     atomic_store(&ring->last_lsn, lsn);
     *ret_cursor = (struct qn_ring_cursor){.at = start, .lsn = position.lsn};
+}
+
+/* Whether a record of this LSN was begun here; its number may be what is damaged. */
+static bool was_written(const struct qn_ring *ring, uint64_t offset, uint64_t lsn)
+{
+    if (ring->size - offset < sizeof(struct header)) {
+        return false;
+    }
+    struct header header = header_at(ring, offset);
+    if (header.lsn == lsn) {
+        return true;
+    }
+    header.lsn = lsn;
+    return (header.length == WRAP || (header.length <= qn_ring_payload_max(ring) &&
+                                      record_size(header.length) <= ring->size - offset)) &&
+           header.checksum == checksum(ring, &header, ring->data + offset + sizeof(header));
+}
+
+bool qn_ring_is_broken(const struct qn_ring *ring)
+{
+    uint64_t lsn = atomic_load(&ring->last_lsn) + 1;
+    uint64_t offset = atomic_load(&ring->tail) % ring->size;
+    uint64_t look = ring->size < LOOK_AHEAD ? ring->size : LOOK_AHEAD;
+
+    if (was_written(ring, offset, lsn)) {
+        return true;
+    }
+    /* What earlier laps left has lower numbers, what earlier starts left other checksums. */
+    for (uint64_t looked = 0; looked < look; looked += 8, offset = (offset + 8) % ring->size) {
+        if (ring->size - offset < sizeof(struct header)) {
+            continue;
+        }
+        uint64_t found = header_at(ring, offset).lsn;
+        if (found >= lsn && found - lsn <= look / sizeof(struct header) &&
+            is_good(ring, offset, found)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The payload goes first, the header last: a record that is half there has no header that fits it.

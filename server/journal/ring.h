@@ -2,7 +2,8 @@
  * appended survives kill -9, because the mapping is the kernel's.
  *
  * Nobody trusts a stored tail. A start walks from the position that SQLite holds, over records with
- * consecutive LSNs and good checksums, and stops at the first that is not such a one. */
+ * consecutive LSNs and good checksums, and stops at the first that is not such a one. That is the
+ * end, or a damage that is then told. */
 #ifndef QN_JOURNAL_RING_H
 #define QN_JOURNAL_RING_H
 
@@ -38,6 +39,10 @@ void qn_ring_free(struct qn_ring *ring);
  * stands at the first of them. Before any other call. */
 void qn_ring_recover(struct qn_ring *ring, uint64_t boot, struct qn_ring_position position,
                      struct qn_ring_cursor *ret_cursor);
+/* After a recovery, while records still belong to that start: whether the record behind the last
+ * one was written and is not whole. Looks some way ahead: records that are good behind a gap give
+ * it away. */
+bool qn_ring_is_broken(const struct qn_ring *ring);
 /* From here on records belong to start number `boot`. */
 void qn_ring_set_boot(struct qn_ring *ring, uint64_t boot);
 

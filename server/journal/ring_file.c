@@ -45,7 +45,7 @@ static bool open_file(struct qn_ring_file *file, struct qn_error *err)
     file->fd = open(file->path, O_RDWR | O_CLOEXEC);
     if (file->fd < 0 && errno == ENOENT) {
         file->fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        file->is_created = file->fd >= 0;
+        file->is_made = file->fd >= 0;
         if (file->fd < 0 && errno == EEXIST) { /* somebody was faster: the lock decides */
             file->fd = open(file->path, O_RDWR | O_CLOEXEC);
         }
@@ -63,7 +63,7 @@ bool qn_ring_file_open(const char *path, struct qn_ring_file **ret_file, struct 
         goto out;
     }
     if (flock(file->fd, LOCK_EX | LOCK_NB) != 0) {
-        file->is_created = false; /* who holds the lock uses it */
+        file->is_made = false; /* who holds the lock uses it */
         ok = errno == EWOULDBLOCK
                  ? qn_fail(err, QN_ERR_INTERNAL,
                            "%s is in use by another quern: stop that one, or give this one another "
@@ -81,12 +81,17 @@ out:
     return ok;
 }
 
+void qn_ring_file_keep(struct qn_ring_file *file)
+{
+    file->is_made = false;
+}
+
 void qn_ring_file_close(struct qn_ring_file *file)
 {
     if (file == NULL) {
         return;
     }
-    if (file->is_created && file->mapping == NULL) {
+    if (file->is_made) {
         (void)unlink(file->path);
     }
     if (file->mapping != NULL) {
@@ -176,12 +181,13 @@ static bool check(struct qn_ring_file *file, uint64_t database_id, struct qn_err
     if (!read_header(file, &header) || memcmp(header.magic, MAGIC, sizeof(MAGIC)) != 0) {
         return qn_fail(err, QN_ERR_INTERNAL, "%s is not a ring of quern: move it away", file->path);
     }
-    if (header.version != RING_VERSION) {
+    if (header.version > RING_VERSION) {
         return qn_fail(err, QN_ERR_INTERNAL,
                        "%s was made by a newer quern (version %u of the ring): use that one",
                        file->path, header.version);
     }
-    if (header.checksum != header_checksum(&header) || !has_whole_pages(file, header.size)) {
+    if (header.version == 0 || header.checksum != header_checksum(&header) ||
+        !has_whole_pages(file, header.size)) {
         return qn_fail(err, QN_ERR_INTERNAL,
                        "%s is damaged: move it away to go on without the changes in it",
                        file->path);
@@ -199,6 +205,7 @@ bool qn_ring_file_map(struct qn_ring_file *file, uint64_t database_id, uint64_t 
                       struct qn_error *err)
 {
     if (qn_ring_file_is_blank(file)) {
+        file->is_made = true;
         if (!make(file, database_id, size, err)) {
             return false;
         }

@@ -7,7 +7,7 @@
 struct qn_ring_file {
     char *path;
     int fd;
-    bool is_created; /* by this open: removed again unless it gets mapped */
+    bool is_made; /* by this open: removed again unless it is kept */
     char *mapping;
     uint64_t size; /* of the data area, a multiple of 4096 */
 };
@@ -16,7 +16,9 @@ struct qn_ring_file {
  * here. The lock goes with the process, however that ends. */
 QN_MUST_CHECK bool qn_ring_file_open(const char *path, struct qn_ring_file **ret_file,
                                      struct qn_error *err);
-/* Accepts NULL. A file that was created and not mapped is removed. */
+/* From here on the file stays, whatever happens. */
+void qn_ring_file_keep(struct qn_ring_file *file);
+/* Accepts NULL. A file that was made and not kept is removed. */
 void qn_ring_file_close(struct qn_ring_file *file);
 
 /* Nothing is in it yet: it is new, or its making was cut short. */

@@ -178,15 +178,15 @@ bool qn_store_open(const char *path, uint64_t seed, struct qn_store **ret_store,
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS,
                          0); /* its counters cost a lock; nobody reads them */
     bool has_log = is_there(store, "-wal");
+    store->origin = file == QN_SCHEMA_FILE_NONE    ? QN_STORE_CREATED
+                    : file == QN_SCHEMA_FILE_EMPTY ? QN_STORE_WAS_EMPTY
+                                                   : QN_STORE_KEPT;
     if (sqlite3_open_v2(store->path, &store->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
         (void)qn_store_fail(store, err);
         goto out;
     }
-    store->origin = file == QN_SCHEMA_FILE_NONE    ? QN_STORE_CREATED
-                    : file == QN_SCHEMA_FILE_EMPTY ? QN_STORE_WAS_EMPTY
-                                                   : QN_STORE_KEPT;
     /* Until it is kept, closing must not move pages into a file that may turn out not to be for us.
      * Without any, closing tidies up behind itself. */
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log ? 1 : 0, NULL);

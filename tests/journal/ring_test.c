@@ -11,6 +11,7 @@ enum { SIZE = 4096, BOOT = 3 };
 static _Alignas(8) char data[SIZE];
 static struct qn_ring *ring;
 static struct qn_ring_cursor cursor;
+static bool is_broken;        /* what the last start said */
 static struct qn_ring *other; /* over the same bytes: what a start after kill -9 finds */
 
 static void open_ring(void)
@@ -57,6 +58,7 @@ static uint64_t recover(uint64_t boot, struct qn_ring_position position)
         cr_expect_eq(record.lsn, position.lsn + count);
     }
     cr_expect_eq(qn_ring_last_lsn(other), position.lsn + count);
+    is_broken = qn_ring_is_broken(other);
     return count;
 }
 
@@ -113,6 +115,7 @@ Test(ring, records_of_all_sizes_go_round_and_any_restart_finds_exactly_the_rest)
             }
         }
         cr_assert_eq(recover(BOOT, position), appended - position.lsn, "at step %d", i);
+        cr_assert_not(is_broken, "at step %d", i);
     }
     cr_expect_gt(appended, 1000, "many laps");
 }
@@ -124,11 +127,56 @@ Test(ring, a_record_that_is_not_whole_is_the_end)
         (void)qn_ring_append(ring, text((uint64_t)i, 40), i);
     }
     cr_expect_eq(recover(BOOT, start), 3);
+    cr_expect_not(is_broken);
     for (size_t at = 0; at < 3 * 64; at++) { /* each record takes 64 bytes */
         data[at] = (char)(data[at] ^ 1);
         cr_expect_eq(recover(BOOT, start), at / 64, "byte %zu", at);
+        cr_expect(is_broken, "byte %zu", at);
         data[at] = (char)(data[at] ^ 1);
     }
+}
+
+/* As a power cut leaves pages that were not written. */
+Test(ring, a_hole_before_good_records_is_told_and_one_at_the_end_is_the_end)
+{
+    struct qn_ring_position start = qn_ring_position(ring, &cursor);
+    static char before[SIZE];
+    for (int i = 0; i < 20; i++) {
+        (void)qn_ring_append(ring, text((uint64_t)i, 40), i);
+    }
+    memcpy(before, data, SIZE);
+    for (size_t first = 0; first < 20; first++) {
+        for (size_t end = first + 1; end <= 20; end++) {
+            memset(data + first * 64, 0, (end - first) * 64);
+            cr_assert_eq(recover(BOOT, start), first);
+            cr_assert_eq(is_broken, end < 20, "%zu to %zu", first, end);
+            memcpy(data, before, SIZE);
+        }
+    }
+}
+
+Test(ring, damage_at_the_turn_of_a_lap_is_told)
+{
+    struct qn_ring_position start;
+    while (qn_ring_used(ring) + 464 <= SIZE) {
+        (void)qn_ring_append(ring, text(0, 440), 0);
+    }
+    while (qn_ring_take(ring, &cursor, &(struct qn_ring_record){.lsn = 0})) {
+    }
+    qn_ring_release(ring, &cursor);
+    start = qn_ring_position(ring, &cursor);
+    (void)qn_ring_append(ring, text(1, 440), 0); /* at the start, behind a mark that says so */
+    cr_assert_eq(recover(BOOT, start), 1);
+    cr_expect_not(is_broken);
+    for (size_t at = start.offset; at < start.offset + 24; at++) {
+        data[at] = (char)(data[at] ^ 1);
+        cr_expect_eq(recover(BOOT, start), 0, "byte %zu", at);
+        cr_expect(is_broken, "byte %zu", at);
+        data[at] = (char)(data[at] ^ 1);
+    }
+    data[100] = (char)(data[100] ^ 1);
+    cr_expect_eq(recover(BOOT, start), 0);
+    cr_expect(is_broken);
 }
 
 Test(ring, a_length_beyond_the_end_is_the_end)
