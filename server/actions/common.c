@@ -20,12 +20,25 @@ static bool auto_create(struct qn_tx *tx, struct qn_str account, struct qn_str n
     return true;
 }
 
+static bool split(const struct qn_tx *tx, struct qn_str queue_url, struct qn_str *ret_account,
+                  struct qn_str *ret_name)
+{
+    const struct qn_queue_address *known = tx->address;
+
+    if (known == NULL || known->url.ptr != queue_url.ptr || known->url.len != queue_url.len) {
+        return qn_queue_url_split(queue_url, true, ret_account, ret_name);
+    }
+    *ret_account = known->account;
+    *ret_name = known->name;
+    return true;
+}
+
 bool qn_resolve_queue(struct qn_tx *tx, struct qn_str queue_url, struct qn_error *err)
 {
     struct qn_str account;
     struct qn_str name;
 
-    if (!qn_queue_url_split(queue_url, true, &account, &name)) {
+    if (!split(tx, queue_url, &account, &name)) {
         return qn_fail(err, QN_ERR_INVALID_ADDRESS,
                        "The address %.*s is not valid for this endpoint.",
                        QN_STR_ARG(qn_str_first(queue_url, 1024)));
@@ -83,22 +96,6 @@ bool qn_is_fifo_id(struct qn_str text)
     }
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] < '!' || text.ptr[i] > '~') {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool qn_is_message_text(struct qn_str text)
-{
-    const unsigned char *at = (const unsigned char *)text.ptr;
-
-    for (size_t i = 0; i < text.len; i++) {
-        if (at[i] < 0x20 && at[i] != '\t' && at[i] != '\n' && at[i] != '\r') {
-            return false;
-        }
-        /* U+FFFE and U+FFFF */
-        if (at[i] == 0xef && i + 2 < text.len && at[i + 1] == 0xbf && at[i + 2] >= 0xbe) {
             return false;
         }
     }

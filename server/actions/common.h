@@ -22,8 +22,6 @@ bool qn_is_plain_name(struct qn_str text, size_t max);
 /* Group id, deduplication id, attempt id: 1 to 128 of letters, digits and ASCII punctuation
  * (ID-15). */
 bool qn_is_fifo_id(struct qn_str text);
-/* Only the code points of MSG-2. The text must be valid UTF-8. */
-bool qn_is_message_text(struct qn_str text);
 /* Characters, not bytes. */
 size_t qn_count_characters(struct qn_str text);
 /* A queue name that may be created: standard, or with the .fifo suffix. */

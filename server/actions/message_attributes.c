@@ -150,7 +150,7 @@ static bool check_value(const struct qn_message_attribute *attribute, struct qn_
                refuse(err, attribute,
                       "must be a number of at most 38 digits between 10^-128 and 10^+126.");
     }
-    return qn_is_message_text(attribute->string_value) ||
+    return qn_str_is_xml_text(attribute->string_value) ||
            refuse(err, attribute, "has a value with characters that are not allowed.");
 }
 

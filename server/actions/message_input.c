@@ -17,7 +17,8 @@ static bool check_body(const struct qn_tx *tx, const struct qn_message_input *me
         return qn_fail(err, QN_ERR_MISSING_PARAMETER,
                        "The request must contain the parameter MessageBody.");
     }
-    if (!qn_is_message_text(message->body)) {
+    /* MSG-2 is XML's own rule. */
+    if (!qn_str_is_xml_text(message->body)) {
         return qn_fail(
             err, QN_ERR_INVALID_MESSAGE_CONTENTS,
             "Invalid binary character was found in the message body, the set of allowed "

@@ -1,6 +1,7 @@
 /* A growing byte buffer under a hard ceiling, and the reader for what was written as binary. */
 #include "server/base/buf.h"
 
+#include <endian.h>
 #include <stdio.h>
 
 #include "server/base/scan.h"
@@ -42,13 +43,10 @@ static void grow(struct qn_buf *buf, size_t needed)
     buf->cap = cap;
 }
 
-bool qn_buf_reserve(struct qn_buf *buf, size_t len)
+bool qn_buf_make_room(struct qn_buf *buf, size_t len)
 {
     if (buf->overflow) {
         return false;
-    }
-    if (len <= buf->cap - buf->len && buf->ptr != NULL) {
-        return true;
     }
     if (len > buf->max - buf->len) {
         buf->overflow = true;
@@ -56,24 +54,6 @@ bool qn_buf_reserve(struct qn_buf *buf, size_t len)
     }
     grow(buf, buf->len + len);
     return true;
-}
-
-void qn_buf_append(struct qn_buf *buf, const void *bytes, size_t len)
-{
-    if (len > 0 && qn_buf_reserve(buf, len)) {
-        memcpy(buf->ptr + buf->len, bytes, len);
-        buf->len += len;
-    }
-}
-
-void qn_buf_append_str(struct qn_buf *buf, struct qn_str s)
-{
-    qn_buf_append(buf, s.ptr, s.len);
-}
-
-void qn_buf_append_char(struct qn_buf *buf, char byte)
-{
-    qn_buf_append(buf, &byte, 1);
 }
 
 void qn_buf_append_uint64(struct qn_buf *buf, uint64_t value)
@@ -148,6 +128,8 @@ void qn_buf_append_json_string(struct qn_buf *buf, struct qn_str s)
     const char *at = s.ptr;
     const char *end = s.len > 0 ? s.ptr + s.len : s.ptr;
 
+    /* Most texts need no escape: room is made once. */
+    (void)qn_buf_reserve(buf, s.len + 2);
     qn_buf_append_char(buf, '"');
     while (at < end) {
         const char *special = qn_scan_plain(at, end, false);
@@ -166,24 +148,18 @@ void qn_buf_append_u8(struct qn_buf *buf, uint8_t value)
     qn_buf_append(buf, &value, 1);
 }
 
-static void append_little_endian(struct qn_buf *buf, uint64_t value, size_t size)
-{
-    uint8_t bytes[8];
-
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] = (uint8_t)(value >> (8 * i));
-    }
-    qn_buf_append(buf, bytes, size);
-}
-
 void qn_buf_append_u32(struct qn_buf *buf, uint32_t value)
 {
-    append_little_endian(buf, value, 4);
+    uint32_t bytes = htole32(value);
+
+    qn_buf_append(buf, &bytes, sizeof(bytes));
 }
 
 void qn_buf_append_u64(struct qn_buf *buf, uint64_t value)
 {
-    append_little_endian(buf, value, 8);
+    uint64_t bytes = htole64(value);
+
+    qn_buf_append(buf, &bytes, sizeof(bytes));
 }
 
 void qn_buf_append_bytes(struct qn_buf *buf, struct qn_str s)
@@ -192,8 +168,10 @@ void qn_buf_append_bytes(struct qn_buf *buf, struct qn_str s)
         buf->overflow = true;
         return;
     }
-    if (qn_buf_reserve(buf, 4 + s.len)) {
-        qn_buf_append_u32(buf, (uint32_t)s.len);
+    if (qn_buf_reserve(buf, sizeof(uint32_t) + s.len)) {
+        uint32_t len = htole32((uint32_t)s.len);
+        memcpy(buf->ptr + buf->len, &len, sizeof(len));
+        buf->len += sizeof(len);
         qn_buf_append_str(buf, s);
     }
 }
@@ -230,30 +208,38 @@ struct qn_str qn_reader_raw(struct qn_reader *reader, size_t len)
     return bytes;
 }
 
-static uint64_t read_little_endian(struct qn_reader *reader, size_t size)
+/* Reads into an integer of the size of the field; on failure it stays 0. */
+static void read_little_endian(struct qn_reader *reader, void *out, size_t size)
 {
     struct qn_str bytes = qn_reader_raw(reader, size);
-    uint64_t value = 0;
 
-    for (size_t i = 0; i < bytes.len; i++) {
-        value |= (uint64_t)(uint8_t)bytes.ptr[i] << (8 * i);
+    if (bytes.len == size) {
+        memcpy(out, bytes.ptr, size);
     }
-    return value;
 }
 
 uint8_t qn_reader_u8(struct qn_reader *reader)
 {
-    return (uint8_t)read_little_endian(reader, 1);
+    uint8_t value = 0;
+
+    read_little_endian(reader, &value, sizeof(value));
+    return value;
 }
 
 uint32_t qn_reader_u32(struct qn_reader *reader)
 {
-    return (uint32_t)read_little_endian(reader, 4);
+    uint32_t value = 0;
+
+    read_little_endian(reader, &value, sizeof(value));
+    return le32toh(value);
 }
 
 uint64_t qn_reader_u64(struct qn_reader *reader)
 {
-    return read_little_endian(reader, 8);
+    uint64_t value = 0;
+
+    read_little_endian(reader, &value, sizeof(value));
+    return le64toh(value);
 }
 
 struct qn_str qn_reader_bytes(struct qn_reader *reader)

@@ -22,12 +22,37 @@ void qn_buf_done(struct qn_buf *buf);
 /* Empties, keeps the memory, forgets an overflow. */
 void qn_buf_clear(struct qn_buf *buf);
 
+/* What qn_buf_reserve does when the memory at hand is not enough. */
+bool qn_buf_make_room(struct qn_buf *buf, size_t len);
+
 /* Makes room for len more bytes behind the end (not counted in len). False at the ceiling. */
-bool qn_buf_reserve(struct qn_buf *buf, size_t len);
-void qn_buf_append(struct qn_buf *buf, const void *bytes, size_t len);
-void qn_buf_append_str(struct qn_buf *buf, struct qn_str s);
+static inline bool qn_buf_reserve(struct qn_buf *buf, size_t len)
+{
+    return (len <= buf->cap - buf->len && buf->ptr != NULL && !buf->overflow) ||
+           qn_buf_make_room(buf, len);
+}
+
+static inline void qn_buf_append(struct qn_buf *buf, const void *bytes, size_t len)
+{
+    if (len > 0 && qn_buf_reserve(buf, len)) {
+        memcpy(buf->ptr + buf->len, bytes, len);
+        buf->len += len;
+    }
+}
+
+static inline void qn_buf_append_str(struct qn_buf *buf, struct qn_str s)
+{
+    qn_buf_append(buf, s.ptr, s.len);
+}
+
+static inline void qn_buf_append_char(struct qn_buf *buf, char byte)
+{
+    if (qn_buf_reserve(buf, 1)) {
+        buf->ptr[buf->len++] = byte;
+    }
+}
+
 #define qn_buf_append_literal(buf, literal) qn_buf_append((buf), ("" literal), sizeof(literal) - 1)
-void qn_buf_append_char(struct qn_buf *buf, char byte);
 void qn_buf_append_int64(struct qn_buf *buf, int64_t value);
 void qn_buf_append_uint64(struct qn_buf *buf, uint64_t value);
 void qn_buf_append_format(struct qn_buf *buf, const char *format, ...) QN_PRINTF(2, 3);

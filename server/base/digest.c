@@ -4,6 +4,8 @@
 #include <nettle/md5.h>
 #include <nettle/sha2.h>
 
+#include "server/base/hex.h"
+
 _Static_assert(sizeof(struct md5_ctx) <= sizeof(struct qn_md5), "nettle's state fits");
 _Static_assert(_Alignof(struct md5_ctx) <= _Alignof(struct qn_md5), "nettle's state is aligned");
 
@@ -35,8 +37,12 @@ void qn_digest_sha256(struct qn_str bytes, uint8_t ret_digest[32])
 void qn_digest_hex(const uint8_t *bytes, size_t len, char *out)
 {
     static const char hex[] = "0123456789abcdef";
+    size_t i = 0;
 
-    for (size_t i = 0; i < len; i++) {
+    for (; i + 4 <= len; i += 4) {
+        qn_hex_of_four(bytes + i, out + 2 * i);
+    }
+    for (; i < len; i++) {
         out[2 * i] = hex[bytes[i] >> 4];
         out[2 * i + 1] = hex[bytes[i] & 15];
     }

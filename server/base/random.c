@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <uuid/uuid.h>
 
+#include "server/base/hex.h"
+
 __extension__ typedef unsigned __int128 wide;
 
 static uint64_t rotate_left(uint64_t value, int by)
@@ -86,12 +88,16 @@ static const uint8_t positions[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26,
 
 void qn_random_format_uuid(const uint8_t uuid[16], char out[37])
 {
-    static const char hex[] = "0123456789abcdef";
+    char digits[32];
 
-    for (int i = 0; i < 16; i++) {
-        out[positions[i]] = hex[uuid[i] >> 4];
-        out[positions[i] + 1] = hex[uuid[i] & 15];
+    for (size_t i = 0; i < 16; i += 4) {
+        qn_hex_of_four(uuid + i, digits + 2 * i);
     }
+    memcpy(out, digits, 8);
+    memcpy(out + 9, digits + 8, 4);
+    memcpy(out + 14, digits + 12, 4);
+    memcpy(out + 19, digits + 16, 4);
+    memcpy(out + 24, digits + 20, 12);
     out[8] = out[13] = out[18] = out[23] = '-';
     out[36] = '\0';
 }

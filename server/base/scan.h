@@ -1,5 +1,6 @@
-/* Finds the bytes of a text that JSON treats specially, 16 at a time where the machine can, else 8.
- * Shared by the JSON reader and the string writer. Not for use outside base. */
+/* Finds the bytes of a text that JSON or XML treats specially, 16 at a time where the machine can,
+ * else 8 or one. Shared by the JSON reader, the string writer and the text functions. Not for use
+ * outside base. */
 #ifndef QN_BASE_SCAN_H
 #define QN_BASE_SCAN_H
 
@@ -42,8 +43,11 @@ static inline const char *qn_scan_plain(const char *at, const char *end, bool st
     const __m128i quote = _mm_set1_epi8('"');
     const __m128i backslash = _mm_set1_epi8('\\');
     const __m128i last_control = _mm_set1_epi8(0x1F);
+    bool has_block = end - at >= 16;
 
-    while (end - at >= 16) {
+    while (has_block && at < end) {
+        /* The last block overlaps the one before it, in which nothing was found. */
+        at = end - at >= 16 ? at : end - 16;
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
         __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash));
         /* Compared as signed, bytes above ASCII are the smallest. */
@@ -66,6 +70,31 @@ static inline const char *qn_scan_plain(const char *at, const char *end, bool st
     }
 #endif
     while (at < end && !qn_scan_is_special((unsigned char)*at, stop_at_high)) {
+        at++;
+    }
+    return at;
+}
+
+/* The first control character or `other` byte (not a control character); `end` if there is none. */
+static inline const char *qn_scan_control_or(const char *at, const char *end, unsigned char other)
+{
+#ifdef __SSE2__
+    const __m128i wanted = _mm_set1_epi8((char)other);
+    const __m128i last_control = _mm_set1_epi8(0x1F);
+    bool has_block = end - at >= 16;
+
+    while (has_block && at < end) {
+        at = end - at >= 16 ? at : end - 16;
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, last_control), v);
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi8(v, wanted)));
+        if (mask != 0) {
+            return at + __builtin_ctz(mask);
+        }
+        at += 16;
+    }
+#endif
+    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at != other) {
         at++;
     }
     return at;

@@ -1,6 +1,7 @@
 /* Borrowed text: searching, cutting, numbers, UTF-8. */
 #include "server/base/str.h"
 
+#include "server/base/scan.h"
 #include "server/base/utf8.h"
 
 static char lower(char byte)
@@ -15,7 +16,7 @@ struct qn_str qn_str_from_cstr(const char *text)
 
 bool qn_str_equal_nocase(struct qn_str a, struct qn_str b)
 {
-    return a.len == b.len && qn_str_starts_with_nocase(a, b);
+    return a.len == b.len && (qn_str_equal(a, b) || qn_str_starts_with_nocase(a, b));
 }
 
 int qn_str_compare(struct qn_str a, struct qn_str b)
@@ -27,11 +28,6 @@ int qn_str_compare(struct qn_str a, struct qn_str b)
         return order;
     }
     return (a.len > b.len) - (a.len < b.len);
-}
-
-bool qn_str_starts_with(struct qn_str s, struct qn_str prefix)
-{
-    return s.len >= prefix.len && qn_str_equal(qn_str_first(s, prefix.len), prefix);
 }
 
 bool qn_str_starts_with_nocase(struct qn_str s, struct qn_str prefix)
@@ -52,35 +48,22 @@ bool qn_str_ends_with(struct qn_str s, struct qn_str suffix)
     return s.len >= suffix.len && qn_str_equal(qn_str_from(s, s.len - suffix.len), suffix);
 }
 
-size_t qn_str_find_char(struct qn_str s, char byte)
-{
-    const char *found = s.len > 0 ? memchr(s.ptr, byte, s.len) : NULL;
-
-    return found != NULL ? (size_t)(found - s.ptr) : s.len;
-}
-
 size_t qn_str_find(struct qn_str s, struct qn_str part)
 {
-    const char *found;
+    size_t at = 0;
 
     if (part.len == 0) {
         return 0;
     }
-    found = s.len > 0 ? memmem(s.ptr, s.len, part.ptr, part.len) : NULL;
-    return found != NULL ? (size_t)(found - s.ptr) : s.len;
-}
-
-struct qn_str qn_str_from(struct qn_str s, size_t from)
-{
-    if (from > s.len) {
-        from = s.len;
+    /* The texts searched here are short, and memmem first makes a table. */
+    while (at < s.len) {
+        at += qn_str_find_char(qn_str_from(s, at), part.ptr[0]);
+        if (qn_str_starts_with(qn_str_from(s, at), part)) {
+            return at;
+        }
+        at++;
     }
-    return from > 0 ? qn_str(s.ptr + from, s.len - from) : s;
-}
-
-struct qn_str qn_str_first(struct qn_str s, size_t len)
-{
-    return qn_str(s.ptr, len < s.len ? len : s.len);
+    return s.len;
 }
 
 struct qn_str qn_str_trim(struct qn_str s)
@@ -92,14 +75,6 @@ struct qn_str qn_str_trim(struct qn_str s)
         s.len--;
     }
     return s;
-}
-
-struct qn_str qn_str_cut(struct qn_str s, char byte, struct qn_str *ret_rest)
-{
-    size_t at = qn_str_find_char(s, byte);
-
-    *ret_rest = at < s.len ? qn_str_from(s, at + 1) : QN_STR_NONE;
-    return qn_str_first(s, at);
 }
 
 bool qn_str_to_int64(struct qn_str s, int64_t min, int64_t max, int64_t *ret_value)
@@ -150,6 +125,27 @@ bool qn_str_is_utf8(struct qn_str s)
             return false;
         }
         at += len;
+    }
+    return true;
+}
+
+bool qn_str_is_xml_text(struct qn_str s)
+{
+    const char *end = s.len > 0 ? s.ptr + s.len : s.ptr;
+
+    for (const char *at = s.ptr; at < end; at++) {
+        at = qn_scan_control_or(at, end, 0xEF);
+        if (at == end) {
+            break;
+        }
+        if ((unsigned char)*at < 0x20 && *at != '\t' && *at != '\n' && *at != '\r') {
+            return false;
+        }
+        /* U+FFFE and U+FFFF */
+        if ((unsigned char)*at == 0xEF && end - at > 2 && (unsigned char)at[1] == 0xBF &&
+            (unsigned char)at[2] >= 0xBE) {
+            return false;
+        }
     }
     return true;
 }

@@ -42,24 +42,52 @@ static inline bool qn_str_equal(struct qn_str a, struct qn_str b)
 bool qn_str_equal_nocase(struct qn_str a, struct qn_str b);
 /* By bytes, like memcmp; a prefix sorts first. */
 int qn_str_compare(struct qn_str a, struct qn_str b);
-bool qn_str_starts_with(struct qn_str s, struct qn_str prefix);
+
+static inline bool qn_str_starts_with(struct qn_str s, struct qn_str prefix)
+{
+    return s.len >= prefix.len && qn_str_equal(qn_str(s.ptr, prefix.len), prefix);
+}
+
 bool qn_str_starts_with_nocase(struct qn_str s, struct qn_str prefix);
 bool qn_str_ends_with(struct qn_str s, struct qn_str suffix);
 
 /* Index of the first byte, or s.len if it is not there. */
-size_t qn_str_find_char(struct qn_str s, char byte);
+static inline size_t qn_str_find_char(struct qn_str s, char byte)
+{
+    const char *found = s.len > 0 ? (const char *)memchr(s.ptr, byte, s.len) : NULL;
+
+    return found != NULL ? (size_t)(found - s.ptr) : s.len;
+}
+
 /* Index of the first occurrence of part, or s.len. */
 size_t qn_str_find(struct qn_str s, struct qn_str part);
 
 /* Everything from `from` on, and the first `len` bytes; both are clamped to the text. */
-struct qn_str qn_str_from(struct qn_str s, size_t from);
-struct qn_str qn_str_first(struct qn_str s, size_t len);
+static inline struct qn_str qn_str_from(struct qn_str s, size_t from)
+{
+    if (from > s.len) {
+        from = s.len;
+    }
+    return from > 0 ? qn_str(s.ptr + from, s.len - from) : s;
+}
+
+static inline struct qn_str qn_str_first(struct qn_str s, size_t len)
+{
+    return qn_str(s.ptr, len < s.len ? len : s.len);
+}
+
 /* Without blanks and tabs at both ends. */
 struct qn_str qn_str_trim(struct qn_str s);
 
 /* Cuts at the first `byte`: returns what stands before it and leaves in *rest what stands behind it
  * (none if the byte does not occur: then all of it is returned). */
-struct qn_str qn_str_cut(struct qn_str s, char byte, struct qn_str *ret_rest);
+static inline struct qn_str qn_str_cut(struct qn_str s, char byte, struct qn_str *ret_rest)
+{
+    size_t at = qn_str_find_char(s, byte);
+
+    *ret_rest = at < s.len ? qn_str_from(s, at + 1) : QN_STR_NONE;
+    return qn_str_first(s, at);
+}
 
 /* The whole text as a decimal integer (optional '-', no blanks, no '+', no leading-zero rule)
  * within [min, max], or false. */
@@ -67,6 +95,10 @@ QN_MUST_CHECK bool qn_str_to_int64(struct qn_str s, int64_t min, int64_t max, in
 
 /* Well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool qn_str_is_utf8(struct qn_str s);
+
+/* Whether XML 1.0 can carry the UTF-8 text (its production Char): of the control characters below
+ * U+0020 only tab, line feed and carriage return, and neither U+FFFE nor U+FFFF. */
+bool qn_str_is_xml_text(struct qn_str s);
 
 /* Decodes the code point at byte *at and moves *at behind it. The text must be valid UTF-8. */
 uint32_t qn_str_next_code_point(struct qn_str s, size_t *at);

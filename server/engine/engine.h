@@ -55,11 +55,12 @@ struct qn_tx {
     struct qn_random *random;
     struct qn_arena *arena;
     const struct qn_caller *caller;
-    struct qn_buf *entry;             /* journal rows; NULL without a journal */
-    struct qn_event_list *events;     /* never NULL */
-    const struct qn_verdict *verdict; /* of PRE_COMMIT, when it names entries; else NULL */
-    bool wait_is_over;                /* a parked receive whose time has come: answer now */
-    struct qn_queue *queue;           /* what the action's check resolved */
+    const struct qn_queue_address *address; /* the request's, already split; or NULL */
+    struct qn_buf *entry;                   /* journal rows; NULL without a journal */
+    struct qn_event_list *events;           /* never NULL */
+    const struct qn_verdict *verdict;       /* of PRE_COMMIT, when it names entries; else NULL */
+    bool wait_is_over;                      /* a parked receive whose time has come: answer now */
+    struct qn_queue *queue;                 /* what the action's check resolved */
     struct qn_park park;
 };
 

@@ -31,7 +31,6 @@ static bool rewrite_content(struct qn_tx *tx, struct message *message)
 {
     struct qn_str encoded;
     struct qn_content content;
-    struct qn_buf fresh;
     struct qn_error err;
     char id_text[37];
 
@@ -42,10 +41,7 @@ static bool rewrite_content(struct qn_tx *tx, struct message *message)
         qn_random_format_uuid(message->id, id_text);
         content.deduplication_id = qn_str(id_text, 36);
     }
-    qn_buf_init(&fresh, SIZE_MAX);
-    qn_content_encode(&fresh, &content);
-    qn_content_forget(tx->engine, message);
-    qn_content_take(tx->engine, message, &fresh);
+    qn_content_set(tx->engine, message, &content);
     return true;
 }
 

@@ -54,7 +54,6 @@ static uint32_t store(struct qn_tx *tx, struct qn_queue *queue, const struct qn_
     uint32_t slot = qn_slab_take(tx->engine);
     struct message *message = message_at(tx->engine, slot);
     int64_t delay_s = queue->is_fifo ? queue->settings.delay_s : send->delay_s;
-    struct qn_buf encoded;
 
     qn_random_uuid(tx->random, message->id);
     message->queue_number = queue->number;
@@ -65,9 +64,7 @@ static uint32_t store(struct qn_tx *tx, struct qn_queue *queue, const struct qn_
     message->arrived_at_ms = tx->now_ms;
     message->state = (uint8_t)qn_message_first_state(queue, delay_s);
     message->hidden_until_ms = tx->now_ms + delay_s * 1000;
-    qn_buf_init(&encoded, SIZE_MAX);
-    qn_content_encode(&encoded, send->content);
-    qn_content_take(tx->engine, message, &encoded);
+    qn_content_set(tx->engine, message, send->content);
     qn_message_place(tx, queue, slot, send->content->group_id, true);
     qn_emit_message(tx, QN_ROW_MESSAGE_INSERT, message, 0,
                     qn_str(message->content, message->content_size));

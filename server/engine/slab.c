@@ -2,6 +2,8 @@
  * handles carry; the table grows by chunks and never moves. */
 #include "server/engine/state.h"
 
+#include <assert.h>
+
 uint32_t qn_slab_take(struct qn_engine *engine)
 {
     struct slab *slab = &engine->slab;
@@ -44,16 +46,6 @@ void qn_slab_give(struct qn_engine *engine, uint32_t slot)
     engine->slab.in_use--;
 }
 
-void qn_content_take(struct qn_engine *engine, struct message *message, struct qn_buf *encoded)
-{
-    size_t len;
-
-    message->content = qn_buf_take(encoded, &len);
-    message->content = qn_memory_resize(message->content, len, 1);
-    message->content_size = (uint32_t)len;
-    engine->content_bytes += len;
-}
-
 void qn_content_forget(struct qn_engine *engine, struct message *message)
 {
     if (message->content != NULL) {
@@ -61,6 +53,21 @@ void qn_content_forget(struct qn_engine *engine, struct message *message)
         qn_memory_free(message->content);
         message->content = NULL;
     }
+}
+
+void qn_content_set(struct qn_engine *engine, struct message *message,
+                    const struct qn_content *content)
+{
+    struct qn_buf encoded; /* of just the right size, once */
+    size_t len;
+
+    qn_buf_init(&encoded, qn_content_size(content));
+    qn_content_encode(&encoded, content);
+    assert(!encoded.overflow);
+    qn_content_forget(engine, message); /* the new one may have views into it until here */
+    message->content = qn_buf_take(&encoded, &len);
+    message->content_size = (uint32_t)len;
+    engine->content_bytes += len;
 }
 
 bool qn_content_get(struct qn_tx *tx, const struct message *message, struct qn_str *ret_content,

@@ -291,8 +291,9 @@ static inline struct message *message_at(const struct qn_engine *engine, uint32_
 uint32_t qn_slab_take(struct qn_engine *engine);
 void qn_slab_give(struct qn_engine *engine, uint32_t slot); /* frees the content too */
 void qn_content_forget(struct qn_engine *engine, struct message *message);
-/* Takes over what the buffer holds. */
-void qn_content_take(struct qn_engine *engine, struct message *message, struct qn_buf *encoded);
+/* In place of what the message held; the texts of content may be views into that. */
+void qn_content_set(struct qn_engine *engine, struct message *message,
+                    const struct qn_content *content);
 bool qn_content_get(struct qn_tx *tx, const struct message *message, struct qn_str *ret_content,
                     struct qn_error *err);
 void qn_eviction_add(struct qn_engine *engine, uint32_t slot);

@@ -49,9 +49,8 @@ void qn_facts_name_queue(struct qn_call *call)
     call->account = QN_STR_NONE;
     call->queue = QN_STR_NONE;
     if (url != NULL && !qn_str_is_none(*url)) {
-        if (!qn_queue_url_split(*url, true, &call->account, &call->queue)) {
-            call->account = call->queue = QN_STR_NONE;
-        }
+        call->account = call->request.address.account;
+        call->queue = call->request.address.name;
     } else if (name != NULL) {
         call->queue = *name;
     }

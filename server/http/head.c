@@ -85,11 +85,15 @@ static enum MHD_Result take_header(void *state, enum MHD_ValueKind kind, const c
 /* "http://host/path?query" of a proxy's request line: only path and query count. */
 static struct qn_str without_authority(struct qn_str target)
 {
-    size_t scheme = qn_str_find(target, QN_STR("://"));
     struct qn_str rest;
+    size_t scheme;
     size_t slash;
 
-    if ((target.len > 0 && target.ptr[0] == '/') || scheme == target.len) {
+    if (qn_str_starts_with(target, QN_STR("/"))) {
+        return target;
+    }
+    scheme = qn_str_find(target, QN_STR("://"));
+    if (scheme == target.len) {
         return target;
     }
     rest = qn_str_from(target, scheme + strlen("://"));
@@ -103,7 +107,7 @@ static bool is_host(struct qn_str host)
     for (size_t i = 0; i < host.len; i++) {
         char c = host.ptr[i];
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_plain && strchr(".-_:[]", c) == NULL) {
+        if (!is_plain && c != '.' && c != '-' && c != ':' && c != '_' && c != '[' && c != ']') {
             return false;
         }
     }
@@ -112,12 +116,20 @@ static bool is_host(struct qn_str host)
 
 static struct qn_str url_base(struct qn_call *call)
 {
+    const struct qn_str scheme = QN_STR("http://");
+    struct qn_str host = call->request.http.host;
+
     if (!qn_str_is_none(call->loop->options.public_url)) {
         return call->loop->options.public_url;
     }
-    if (is_host(call->request.http.host)) {
-        return qn_arena_format(&call->request.arena, "http://%.*s",
-                               QN_STR_ARG(call->request.http.host));
+    if (is_host(host)) {
+        size_t len = scheme.len + host.len;
+        char *text = qn_arena_alloc_raw(&call->request.arena, len);
+        if (text != NULL) {
+            memcpy(text, scheme.ptr, scheme.len);
+            memcpy(text + scheme.len, host.ptr, host.len);
+            return qn_str(text, len);
+        }
     }
     return qn_arena_format(&call->request.arena, "http://localhost:%d", call->client->port);
 }

@@ -5,11 +5,33 @@
 
 enum { CONTENT_VERSION = 1 };
 
+/* In the order of their bits. */
+#define OPTIONAL_TEXTS(content)                                                                    \
+    {                                                                                              \
+        (content)->trace_header, (content)->sender_id, (content)->group_id,                        \
+            (content)->deduplication_id                                                            \
+    }
+
+size_t qn_content_size(const struct qn_content *content)
+{
+    const struct qn_str optional[] = OPTIONAL_TEXTS(content);
+    size_t size = 2 + sizeof(content->body_md5) + sizeof(uint32_t) + content->body.len +
+                  sizeof(uint32_t) + content->attributes.len;
+
+    for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
+        if (!qn_str_is_none(optional[i])) {
+            size += sizeof(uint32_t) + optional[i].len;
+        }
+    }
+    return size;
+}
+
 void qn_content_encode(struct qn_buf *buf, const struct qn_content *content)
 {
     uint8_t present = 0;
-    const struct qn_str optional[] = {content->trace_header, content->sender_id, content->group_id,
-                                      content->deduplication_id};
+    const struct qn_str optional[] = OPTIONAL_TEXTS(content);
+
+    (void)qn_buf_reserve(buf, qn_content_size(content));
 
     for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
         if (!qn_str_is_none(optional[i])) {

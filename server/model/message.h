@@ -31,6 +31,8 @@ struct qn_content {
 /* All of it as bytes (the SQLite row and the block in memory have this form), and back; the views
  * of ret_content point into bytes. False: not ours. */
 void qn_content_encode(struct qn_buf *buf, const struct qn_content *content);
+/* How many bytes that are. */
+size_t qn_content_size(const struct qn_content *content);
 QN_MUST_CHECK bool qn_content_decode(struct qn_str bytes, struct qn_content *ret_content);
 
 /* Attributes sorted by name, each: name, data type, 'S' or 'B', value. */

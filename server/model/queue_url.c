@@ -5,37 +5,42 @@
 
 enum { ACCOUNT_DIGITS = 12 };
 
-/* A path in parts. Empty segments count for nothing: clients join bases and paths carelessly. */
+/* The end of a path. */
 struct path {
-    struct qn_str first;
     struct qn_str account; /* the last segment but one */
     struct qn_str name;    /* the last */
-    size_t count;
+    bool is_all;           /* nothing stands before these two */
 };
+
+/* Takes the last segment off. Empty segments count for nothing: clients join bases and paths
+ * carelessly. */
+static struct qn_str take_segment(struct qn_str *path)
+{
+    size_t end;
+    size_t start;
+
+    for (end = path->len; end > 0 && path->ptr[end - 1] == '/'; end--) {
+    }
+    for (start = end; start > 0 && path->ptr[start - 1] != '/'; start--) {
+    }
+    path->len = start;
+    return qn_str_from(qn_str(path->ptr, end), start);
+}
 
 static struct path split_path(struct qn_str text)
 {
-    struct path path = {.count = 0};
+    struct path path;
 
-    while (text.len > 0) {
-        struct qn_str segment = qn_str_cut(text, '/', &text);
-        if (segment.len == 0) {
-            continue;
-        }
-        if (path.count == 0) {
-            path.first = segment;
-        }
-        path.account = path.name;
-        path.name = segment;
-        path.count++;
-    }
+    path.name = take_segment(&text);
+    path.account = take_segment(&text);
+    path.is_all = take_segment(&text).len == 0;
     return path;
 }
 
 /* "/queue/orders", as ElasticMQ writes it: no account. */
 static bool has_no_account(const struct path *path)
 {
-    return path->count == 2 && qn_str_equal(path->first, QN_STR("queue"));
+    return path->is_all && qn_str_equal(path->account, QN_STR("queue"));
 }
 
 static bool is_account(struct qn_str text)
@@ -87,7 +92,7 @@ bool qn_queue_url_split(struct qn_str url, bool bare_names, struct qn_str *ret_a
     }
     url = qn_str_cut(qn_str_cut(url, '#', &ignored), '?', &ignored);
     path = split_path(path_of(url, &is_url));
-    if (path.count < 2) {
+    if (path.account.len == 0) {
         return false;
     }
     /* "localhost:9324/000000000000/orders": without a scheme the account must look like one. */

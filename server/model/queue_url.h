@@ -5,6 +5,13 @@
 
 #include "server/base/str.h"
 
+/* A queue URL and what it names. */
+struct qn_queue_address {
+    struct qn_str url;     /* none: nothing was split yet */
+    struct qn_str account; /* none where the URL has none */
+    struct qn_str name;
+};
+
 /* Splits a queue URL (any scheme, host and port; a path alone; the forms of LocalStack and
  * ElasticMQ) into account and name, which are views. The account is none where the URL has none.
  * `bare_names`: a queue's name alone will do. False: not a queue URL. */

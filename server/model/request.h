@@ -5,6 +5,7 @@
 
 #include "server/base/arena.h"
 #include "server/base/error.h"
+#include "server/model/queue_url.h"
 #include "server/model/shape.h"
 
 enum qn_protocol {
@@ -49,8 +50,9 @@ struct qn_request {
     struct qn_caller caller;
     struct qn_str path_queue; /* path of a queue ("/000000000000/orders" or LocalStack's form), none
                                  for "/" */
-    void *input;              /* of action->input->size bytes, zeroed then filled; in the arena */
-    void *output;             /* of action->output->size bytes, zeroed */
+    struct qn_queue_address address; /* of the QueueUrl in the input, if it has one */
+    void *input;  /* of action->input->size bytes, zeroed then filled; in the arena */
+    void *output; /* of action->output->size bytes, zeroed */
 };
 
 #endif

@@ -5,9 +5,16 @@
 
 void qn_wire_append_json_name(struct qn_buf *buf, const char *name)
 {
-    qn_buf_append_char(buf, '"');
-    qn_buf_append(buf, name, strlen(name));
-    qn_buf_append_literal(buf, "\":");
+    size_t len = strlen(name);
+
+    if (qn_buf_reserve(buf, len + 3)) {
+        char *out = buf->ptr + buf->len;
+        out[0] = '"';
+        memcpy(out + 1, name, len);
+        out[len + 1] = '"';
+        out[len + 2] = ':';
+        buf->len += len + 3;
+    }
 }
 
 static void append_blob(struct qn_buf *buf, struct qn_str bytes)

@@ -108,19 +108,19 @@ static bool use_path(struct qn_request *request, struct qn_error *err)
 
 /* The form of a QueueUrl. A queue's bare name is one in JSON only, and no action knows the
  * protocol. */
-static bool check_queue_url(const struct qn_request *request, struct qn_error *err)
+static bool check_queue_url(struct qn_request *request, struct qn_error *err)
 {
     const struct qn_field *field = queue_url_field(request->action->input);
+    struct qn_queue_address *address = &request->address;
     const struct qn_str *queue_url;
-    struct qn_str account;
-    struct qn_str name;
 
     if (field == NULL) {
         return true;
     }
     queue_url = (const void *)((const char *)request->input + field->offset);
-    if (qn_wire_split_queue_url(*queue_url, request->protocol == QN_PROTOCOL_JSON, &account,
-                                &name)) {
+    if (qn_wire_split_queue_url(*queue_url, request->protocol == QN_PROTOCOL_JSON,
+                                &address->account, &address->name)) {
+        address->url = *queue_url;
         return true;
     }
     return qn_fail(err, QN_ERR_INVALID_ADDRESS, "The address %.*s is not valid for this endpoint.",

@@ -113,6 +113,25 @@ Test(buf, json_strings_escape_what_json_demands_and_nothing_else)
     expect_text("\"\"");
 }
 
+Test(buf, a_json_string_escapes_at_every_place)
+{
+    for (size_t size = 1; size <= 70; size++) {
+        for (size_t at = 0; at < size; at++) {
+            char text[70];
+            struct qn_buf buf;
+            memset(text, 'x', size);
+            text[at] = '\n';
+            qn_buf_init(&buf, SIZE_MAX);
+            qn_buf_append_json_string(&buf, qn_str(text, size));
+            cr_assert_eq(buf.len, size + 3);
+            cr_assert_eq(memcmp(buf.ptr + 1, text, at), 0);
+            cr_assert_eq(memcmp(buf.ptr + 1 + at, "\\n", 2), 0);
+            cr_assert_eq(memcmp(buf.ptr + 3 + at, text + at + 1, size - at - 1), 0);
+            qn_buf_done(&buf);
+        }
+    }
+}
+
 Test(buf, a_reader_gives_back_what_was_written)
 {
     struct qn_reader reader;

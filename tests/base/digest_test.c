@@ -65,6 +65,25 @@ Test(digest, sha256_gives_the_values_of_its_specification)
 }
 
 /* RFC 4648, section 10. */
+Test(digest, hexadecimal_has_two_small_digits_for_each_byte)
+{
+    uint8_t bytes[256];
+    char text[2 * sizeof(bytes) + 1];
+
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)i;
+    }
+    for (size_t len = 0; len <= sizeof(bytes); len++) {
+        qn_digest_hex(bytes, len, text);
+        cr_assert_eq(strlen(text), 2 * len);
+        for (size_t i = 0; i < len; i++) {
+            const char *digits = "0123456789abcdef";
+            cr_assert_eq(text[2 * i], digits[i / 16], "byte %zu of %zu", i, len);
+            cr_assert_eq(text[2 * i + 1], digits[i % 16], "byte %zu of %zu", i, len);
+        }
+    }
+}
+
 Test(digest, base64_gives_the_values_of_its_specification)
 {
     static const char *const rows[][2] = {

@@ -174,3 +174,45 @@ Test(str, hash_depends_on_bytes_and_length)
     cr_expect_eq(qn_str_hash(QN_STR("orders")), qn_str_hash(qn_str("orders!", 6)));
     cr_expect_neq(qn_str_hash(QN_STR("orders")), qn_str_hash(QN_STR("ordert")));
 }
+
+/* Wherever it stands, also in the rest behind the last whole block. */
+static void expect_xml_text(const char *sequence, bool is_allowed)
+{
+    char text[70];
+    size_t len = strlen(sequence);
+
+    for (size_t size = len; size <= sizeof(text); size++) {
+        for (size_t at = 0; at + len <= size; at++) {
+            memset(text, 'x', size);
+            memcpy(text + at, sequence, len);
+            cr_assert_eq(qn_str_is_xml_text(qn_str(text, size)), is_allowed, "%zu of %zu", at,
+                         size);
+        }
+    }
+}
+
+Test(str, xml_text_has_no_control_character_and_no_noncharacter)
+{
+    for (char byte = 1; byte < 0x20; byte++) {
+        expect_xml_text((char[]){byte, '\0'}, byte == '\t' || byte == '\n' || byte == '\r');
+    }
+    expect_xml_text("\x7f", true);
+    expect_xml_text("\xef\xbb\xbf", true);     /* U+FEFF */
+    expect_xml_text("\xef\xbf\xbd", true);     /* U+FFFD */
+    expect_xml_text("\xef\xbf\xbe", false);    /* U+FFFE */
+    expect_xml_text("\xef\xbf\xbf", false);    /* U+FFFF */
+    expect_xml_text("\xf4\x8f\xbf\xbf", true); /* U+10FFFF */
+    cr_expect(qn_str_is_xml_text(QN_STR("")) && qn_str_is_xml_text(QN_STR_NONE));
+    cr_expect_not(qn_str_is_xml_text(qn_str("", 1)), "NUL");
+}
+
+Test(str, the_first_occurrence_of_a_part_is_found)
+{
+    cr_expect_eq(qn_str_find(QN_STR("AWS4-HMAC Credential=A, Credential=B"), QN_STR("Credential=")),
+                 10);
+    cr_expect_eq(qn_str_find(QN_STR("aaaab"), QN_STR("aab")), 2);
+    cr_expect_eq(qn_str_find(QN_STR("aaaa"), QN_STR("aab")), 4);
+    cr_expect_eq(qn_str_find(QN_STR("a"), QN_STR("ab")), 1);
+    cr_expect_eq(qn_str_find(QN_STR("ab"), QN_STR("")), 0);
+    cr_expect_eq(qn_str_find(QN_STR_NONE, QN_STR("ab")), 0);
+}
