@@ -118,16 +118,14 @@ Test(buf, a_json_string_escapes_at_every_place)
     for (size_t size = 1; size <= 70; size++) {
         for (size_t at = 0; at < size; at++) {
             char text[70];
-            struct qn_buf buf;
             memset(text, 'x', size);
             text[at] = '\n';
-            qn_buf_init(&buf, SIZE_MAX);
+            qn_buf_clear(&buf);
             qn_buf_append_json_string(&buf, qn_str(text, size));
             cr_assert_eq(buf.len, size + 3);
             cr_assert_eq(memcmp(buf.ptr + 1, text, at), 0);
             cr_assert_eq(memcmp(buf.ptr + 1 + at, "\\n", 2), 0);
             cr_assert_eq(memcmp(buf.ptr + 3 + at, text + at + 1, size - at - 1), 0);
-            qn_buf_done(&buf);
         }
     }
 }
