@@ -37,8 +37,12 @@ static const char *const script_texts[QN_SCRIPT_COUNT] = {
 
 static bool fail_sqlite(sqlite3 *db, const char *path, struct qn_error *err)
 {
-    return qn_fail(err, QN_ERR_INTERNAL, "%s: %s", path,
-                   db == NULL ? "no memory" : sqlite3_errmsg(db));
+    const char *what = db == NULL ? "no memory" : sqlite3_errmsg(db);
+    int code = db == NULL ? SQLITE_NOMEM : sqlite3_errcode(db) & 0xff;
+    int reason = code == SQLITE_IOERR || code == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
+
+    return reason == 0 ? qn_fail(err, QN_ERR_INTERNAL, "%s: %s", path, what)
+                       : qn_fail(err, QN_ERR_INTERNAL, "%s: %s: %s", path, what, strerror(reason));
 }
 
 bool qn_store_fail(const struct qn_store *store, struct qn_error *err)
