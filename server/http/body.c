@@ -5,8 +5,12 @@ enum {
     /* A client that is still sending does not read: what is too large is read to its end, within
      * reason, so that the refusal is seen. */
     DISCARD_MAX = 16 * 1024 * 1024,
-    CHUNKED_FIRST = 64 * 1024, /* reserved for a body that does not say its size */
-    ROOM_AT_FIRST = 64 * 1024
+    /* A body takes so much at first, and then more as it comes: what it says of its size is not to
+     * be trusted. */
+    ROOM_AT_FIRST = 64 * 1024,
+    /* Bodies that need no more than that may go beyond the ceiling by this part of it. Otherwise
+     * some clients that send, or read, slowly would stop all others. */
+    SMALL_SHARE = 8
 };
 
 static bool is_chunked(const struct qn_call *call)
@@ -25,6 +29,18 @@ bool qn_body_is_hopeless(const struct qn_call *call)
                                   (uint64_t)call->content_length > call->body.max + DISCARD_MAX);
 }
 
+static bool is_small(const struct qn_call *call, size_t bytes)
+{
+    return bytes <= ROOM_AT_FIRST && call->content_length <= ROOM_AT_FIRST;
+}
+
+static size_t ceiling(const struct qn_call *call, size_t bytes)
+{
+    size_t max = call->loop->options.under_way_max;
+
+    return is_small(call, bytes) ? max + max / SMALL_SHARE : max;
+}
+
 static bool reserve(struct qn_call *call, size_t bytes)
 {
     struct qn_loop *loop = call->loop;
@@ -32,9 +48,9 @@ static bool reserve(struct qn_call *call, size_t bytes)
     if (bytes <= call->reserved) {
         return true;
     }
-    if (loop->under_way + bytes - call->reserved > loop->options.under_way_max) {
+    if (loop->under_way + bytes - call->reserved > ceiling(call, bytes)) {
         /* One at a time may go beyond: otherwise those that grow could wait for each other. */
-        if (loop->overshooting != NULL && loop->overshooting != call) {
+        if (is_small(call, bytes) || (loop->overshooting != NULL && loop->overshooting != call)) {
             return false;
         }
         loop->overshooting = call;
@@ -56,10 +72,13 @@ void qn_body_release(struct qn_call *call)
 /* What the body needs of the ceiling when `more` bytes are added. */
 static size_t needed(const struct qn_call *call, size_t more)
 {
-    if (!is_chunked(call)) {
-        return (size_t)call->content_length;
+    size_t most = is_chunked(call) ? call->body.max : (size_t)call->content_length;
+    size_t room = ROOM_AT_FIRST;
+
+    while (room < call->body.len + more) {
+        room *= 2;
     }
-    return call->body.len + more <= CHUNKED_FIRST ? CHUNKED_FIRST : call->body.max;
+    return room < most ? room : most;
 }
 
 static void start_discarding(struct qn_call *call)
@@ -101,9 +120,13 @@ bool qn_body_take(struct qn_call *call, const char *data, size_t *len)
 
 void qn_body_feed(struct qn_loop *loop)
 {
-    struct qn_call *call;
+    struct qn_call *next;
 
-    while ((call = loop->starving.first) != NULL && reserve(call, call->wanted)) {
-        qn_call_join(&loop->resuming, call);
+    /* A small one need not wait behind a large one. */
+    for (struct qn_call *call = loop->starving.first; call != NULL; call = next) {
+        next = call->next;
+        if (reserve(call, call->wanted)) {
+            qn_call_join(&loop->resuming, call);
+        }
     }
 }

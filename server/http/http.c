@@ -218,6 +218,15 @@ void qn_http_accept_again(struct qn_loop *loop)
     watch_listeners(loop, EPOLLIN);
 }
 
+/* Once, and not for each try of the time until it is over. */
+static void note_refused(struct qn_loop *loop, int error)
+{
+    if (!loop->cannot_accept) {
+        qn_log(QN_LOG_WARN, "http", "connections have to wait: %s", strerror(error));
+    }
+    loop->cannot_accept = true;
+}
+
 void qn_http_accept(struct qn_loop *loop, struct qn_listener *listener)
 {
     for (int i = 0; i < ACCEPTS_PER_PASS; i++) {
@@ -227,11 +236,12 @@ void qn_http_accept(struct qn_loop *loop, struct qn_listener *listener)
             accept4(listener->fd, (struct sockaddr *)&address, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-                qn_log(QN_LOG_WARN, "http", "a connection could not be taken: %s", strerror(errno));
+                note_refused(loop, errno);
                 pause_listeners(loop);
             }
             return;
         }
+        loop->cannot_accept = false;
         /* On failure the socket is closed there. */
         (void)MHD_add_connection(loop->daemon, fd, (struct sockaddr *)&address, len);
     }

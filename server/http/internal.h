@@ -188,6 +188,7 @@ struct qn_loop {
     size_t spare_count;
 
     int64_t accept_again_ms; /* monotonic; INT64_MAX: listening goes on */
+    bool cannot_accept;      /* and has said so */
     bool settle_again;       /* more has fallen due than one pass did */
     bool is_stalled;         /* no room in the ring: what falls due waits */
     bool is_stopping;

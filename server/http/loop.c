@@ -141,6 +141,12 @@ static bool is_refused(const struct qn_call *call, struct qn_error *err)
         return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
                         "The database does not keep up or cannot be written. Nothing was changed.");
     }
+    if (call->request.action->id == QN_ACTION_receive_message &&
+        call->loop->under_way > call->loop->options.under_way_max) {
+        return !qn_fail(
+            err, QN_ERR_SERVICE_UNAVAILABLE,
+            "Too many answers wait for clients that read slowly. Nothing was received.");
+    }
     if ((call->request.action->flags & QN_ACTION_SENDS) != 0 &&
         !qn_engine_has_memory(call->loop->parts.engine, call->request.http.body.len)) {
         return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
