@@ -132,6 +132,9 @@ class Player:
             if raw is not None:
                 body = substitute(raw["text"], self.variables)
             return wire.json_request(action, body, headers=headers, **how)
+        if raw is not None:
+            how = {**how, "method": raw.get("method", "POST")}
+            how["path"] = substitute(raw.get("path", "/"), self.variables)
         if raw is None:
             form = wire.to_pairs(action, expand(step.get("members", {}), self.variables))
         elif "text" in raw:

@@ -104,7 +104,7 @@ def authorization(region="us-east-1", access_key="test"):
 class Request:
     """What goes over the wire; `path` and `headers` are complete but for Host and Content-Length."""
 
-    body: bytes
+    body: bytes | None
     headers: dict = field(default_factory=dict)
     method: str = "POST"
     path: str = "/"
@@ -127,14 +127,18 @@ def json_request(action, body, region="us-east-1", access_key="test", headers=No
     return Request(body, _with(sent, headers))
 
 
-def query_request(form, region="us-east-1", access_key="test", headers=None):
+def query_request(form, region="us-east-1", access_key="test", headers=None, path="/", method="POST"):
+    """The form as a body, or with GET as the query of the URL."""
     if not isinstance(form, bytes):
         form = (form if isinstance(form, str) else to_form(form)).encode()
     sent = {
         "Content-Type": FORM_TYPE + "; charset=utf-8",
         "Authorization": authorization(region, access_key),
     }
-    return Request(form, _with(sent, headers))
+    if method == "GET":
+        del sent["Content-Type"]
+        return Request(None, _with(sent, headers), "GET", path + "?" + form.decode())
+    return Request(form, _with(sent, headers), "POST", path)
 
 
 @dataclass
