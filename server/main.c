@@ -4,7 +4,6 @@
 
 #include "chaos/check/check.h"
 #include "chaos/lex.h"
-#include "client/bench/bench.h"
 #include "server/cli/cli.h"
 
 struct command {

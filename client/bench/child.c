@@ -10,23 +10,38 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "client/quern.h"
-#include "server/base/clock.h"
+#include "client/bench/load.h"
 
-enum { START_LIMIT_MS = 20000, STOP_LIMIT_MS = 10000, BACKLOG = 4096 };
+enum { BACKLOG = 4096, ANSWER_LIMIT_MS = 2000 };
 
-/* A listening socket on a free port of the loopback, or -1. */
-static int listen_somewhere(int *ret_port)
+/* Under valgrind, or with a million messages on a slow disk, a start takes its time. */
+static const int64_t start_limit_ns = 60 * INT64_C(1000000000);
+static const int64_t stop_limit_ns = 60 * INT64_C(1000000000);
+
+static void pause_ns(long ns)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct timespec pause = {.tv_nsec = ns};
+
+    (void)nanosleep(&pause, NULL);
+}
+
+/* A listening socket on a port of the loopback (0: a free one), or -1. */
+static int listen_on(int port, int *ret_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)port)};
     socklen_t len = sizeof(address);
+    int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0) {
         return -1;
     }
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0 ||
         getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
         (void)close(fd);
@@ -36,10 +51,39 @@ static int listen_somewhere(int *ret_port)
     return fd;
 }
 
+int qn_bench_free_port(void)
+{
+    int port = 0;
+    int fd = listen_on(0, &port);
+
+    if (fd < 0) {
+        return 0;
+    }
+    (void)close(fd);
+    return port;
+}
+
+static void be_echo(int listener)
+{
+    int flags = fcntl(listener, F_GETFL);
+
+    (void)fcntl(listener, F_SETFL, flags | O_NONBLOCK);
+    qn_bench_echo(listener);
+}
+
+void qn_bench_serve_echo(int port)
+{
+    int listener = listen_on(port, &port);
+
+    if (listener >= 0) {
+        be_echo(listener);
+    }
+}
+
 bool qn_bench_start_echo(struct qn_bench_child *ret_child)
 {
     int port;
-    int listener = listen_somewhere(&port);
+    int listener = listen_on(0, &port);
 
     if (listener < 0) {
         return false;
@@ -47,82 +91,75 @@ bool qn_bench_start_echo(struct qn_bench_child *ret_child)
     pid_t pid = fork();
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        int flags = fcntl(listener, F_GETFL);
-        (void)fcntl(listener, F_SETFL, flags | O_NONBLOCK);
-        qn_bench_echo(listener);
+        be_echo(listener);
     }
     (void)close(listener);
-    *ret_child = (struct qn_bench_child){pid, port};
+    *ret_child = (struct qn_bench_child){.pid = pid, .port = port};
     return pid > 0;
 }
 
-static bool answers(int port)
+/* By hand: a library's set-up would be a part of the time to the first answer. */
+static bool answers(const struct qn_bench_place *place)
 {
-    char endpoint[64];
-    struct quern_client *client;
-    struct quern_error err;
+    static const char request[] =
+        "GET /_quern/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    char answer[16] = "";
+    bool ok = false;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    (void)snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d", port);
-    const struct quern_options options = {.endpoint = endpoint};
-    if (!quern_client_new(&options, &client, &err)) {
+    if (fd < 0) {
         return false;
     }
-    bool ok = quern_http_get(client, "/_quern/health", NULL, &err);
-    quern_client_free(client);
+    if (connect(fd, (const struct sockaddr *)&place->address, place->address_len) == 0 &&
+        send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(request) - 1) {
+        struct pollfd readable = {.fd = fd, .events = POLLIN};
+        ok = poll(&readable, 1, ANSWER_LIMIT_MS) == 1 &&
+             recv(fd, answer, sizeof(answer) - 1, 0) > 9 && strncmp(answer, "HTTP/1.1", 8) == 0;
+    }
+    (void)close(fd);
     return ok;
 }
 
-static _Noreturn void become_server(const char *program, const char *bind, const char *database,
-                                    const char *sync)
+void qn_bench_words_add(struct qn_bench_words *words, const char *word)
 {
-    const char *argv[10] = {program, "serve", "--bind", bind, "--log", "warn"};
-    size_t count = 6;
+    if (words->count < QN_BENCH_WORDS_MAX) {
+        words->argv[words->count++] = word;
+        words->argv[words->count] = NULL;
+    }
+}
+
+static _Noreturn void become(const struct qn_bench_words *words)
+{
     int nothing = open("/dev/null", O_RDWR);
 
-    if (database != NULL) {
-        argv[count++] = "--db";
-        argv[count++] = database;
-        argv[count++] = "--sync";
-        argv[count++] = sync;
-    }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)dup2(nothing, STDIN_FILENO);
     (void)dup2(nothing, STDOUT_FILENO);
-    const char *full[12] = {0};
-    for (size_t i = 0; i < count; i++) {
-        full[i] = argv[i];
-    }
-    (void)execv(program, (char *const *)(const void *)full);
+    (void)execvp(words->argv[0], (char *const *)(const void *)words->argv);
     _exit(127);
 }
 
-bool qn_bench_start_server(const char *program, const char *database, const char *sync,
-                           struct qn_bench_child *ret_child)
+bool qn_bench_start(const struct qn_bench_words *words, int port, struct qn_bench_child *ret_child)
 {
-    int64_t end_ms = qn_clock_monotonic_ms() + START_LIMIT_MS;
-    char bind[32];
-    int port;
-    int listener = listen_somewhere(&port);
-
-    if (listener < 0) {
-        return false;
-    }
-    (void)close(listener); /* the server opens it a moment later */
-    (void)snprintf(bind, sizeof(bind), "127.0.0.1:%d", port);
+    int64_t begin_ns = qn_bench_now_ns();
+    struct qn_bench_place place;
     pid_t pid = fork();
+
     if (pid == 0) {
-        become_server(program, bind, database, sync);
+        become(words);
     }
-    *ret_child = (struct qn_bench_child){pid, port};
-    while (pid > 0 && qn_clock_monotonic_ms() < end_ms) {
-        if (answers(port)) {
+    *ret_child = (struct qn_bench_child){.pid = pid, .port = port};
+    qn_bench_place_local(&place, port);
+    while (pid > 0 && qn_bench_now_ns() - begin_ns < start_limit_ns) {
+        if (answers(&place)) {
+            ret_child->first_answer_ms = (double)(qn_bench_now_ns() - begin_ns) / 1e6;
             return true;
         }
         if (waitpid(pid, NULL, WNOHANG) == pid) {
             ret_child->pid = 0;
             return false;
         }
-        (void)poll(NULL, 0, 10);
+        pause_ns(200000);
     }
     qn_bench_stop(ret_child);
     return false;
@@ -130,43 +167,48 @@ bool qn_bench_start_server(const char *program, const char *database, const char
 
 void qn_bench_stop(struct qn_bench_child *child)
 {
-    int64_t end_ms = qn_clock_monotonic_ms() + STOP_LIMIT_MS;
+    int64_t begin_ns = qn_bench_now_ns();
 
     if (child->pid <= 0) {
         return;
     }
     (void)kill(child->pid, SIGTERM);
     while (waitpid(child->pid, NULL, WNOHANG) == 0) {
-        if (qn_clock_monotonic_ms() > end_ms) {
+        if (qn_bench_now_ns() - begin_ns > stop_limit_ns) {
             (void)kill(child->pid, SIGKILL);
             (void)waitpid(child->pid, NULL, 0);
             break;
         }
-        (void)poll(NULL, 0, 5);
+        pause_ns(2000000);
     }
     child->pid = 0;
 }
 
-/* The first number of a file: nanoseconds on the CPU. */
-static int64_t first_number(const char *path)
+/* The number behind a word at the beginning of a line ("" for the first line's first word), or -1.
+ */
+static int64_t number_in(const char *path, const char *word)
 {
-    char text[64];
+    char line[256];
     FILE *file = fopen(path, "re");
     int64_t number = -1;
 
     if (file == NULL) {
         return -1;
     }
-    if (fgets(text, sizeof(text), file) != NULL) {
-        struct qn_str rest;
-        struct qn_str first = qn_str_cut(qn_str_from_cstr(text), ' ', &rest);
-        number = qn_str_to_int64(first, 0, INT64_MAX, &number) ? number : -1;
+    while (number < 0 && fgets(line, sizeof(line), file) != NULL) {
+        struct qn_str text = qn_str_from_cstr(line);
+        if (qn_str_starts_with(text, qn_str_from_cstr(word))) {
+            struct qn_str rest;
+            text = qn_str_trim(qn_str_from(text, strlen(word)));
+            text = qn_str_cut(text, ' ', &rest);
+            number = qn_str_to_int64(text, 0, INT64_MAX, &number) ? number : -1;
+        }
     }
     (void)fclose(file);
     return number;
 }
 
-int64_t qn_bench_cpu_us(pid_t pid)
+double qn_bench_cpu_us(pid_t pid)
 {
     char path[64];
     int64_t sum_ns = 0;
@@ -181,12 +223,21 @@ int64_t qn_bench_cpu_us(pid_t pid)
             continue;
         }
         (void)snprintf(file, sizeof(file), "%s/%.200s/schedstat", path, entry->d_name);
-        int64_t ns = first_number(file);
+        int64_t ns = number_in(file, ""); /* the first number: nanoseconds on the CPU */
         any = any || ns >= 0;
         sum_ns += ns > 0 ? ns : 0;
     }
     if (tasks != NULL) {
         (void)closedir(tasks);
     }
-    return any ? sum_ns / 1000 : -1;
+    return any ? (double)sum_ns / 1e3 : -1;
+}
+
+int64_t qn_bench_rss_bytes(pid_t pid)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    int64_t kib = pid > 0 ? number_in(path, "VmRSS:") : -1;
+    return kib >= 0 ? kib * 1024 : -1;
 }

@@ -3,16 +3,18 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "server/base/clock.h"
+/* The longest answer: ten messages of 1 MiB whose bodies need no escapes. */
+enum { ANSWER_MAX = 16 * 1024 * 1024, READ_BYTES = 64 * 1024, EVENTS = 64, STALL_MS = 20000 };
 
-enum { ANSWER_MAX = 4 * 1024 * 1024, READ_BYTES = 64 * 1024, EVENTS = 64, STALL_MS = 10000 };
+static const int64_t tick_ns = 200000000;
 
 struct connection {
     int fd;
@@ -20,7 +22,7 @@ struct connection {
     struct qn_buf request;
     size_t written;
     struct qn_buf answer;
-    int64_t begun_us;
+    int64_t begun_ns;
     bool wants_write; /* registered for EPOLLOUT */
 };
 
@@ -29,14 +31,50 @@ struct loader {
     struct connection *connections;
     int open_count; /* that still have work */
     int epoll;
-    int64_t begin_us;
-    int64_t end_us; /* of the last answer */
-    int64_t *samples;
-    size_t sample_count;
-    size_t sample_cap;
-    int64_t units;
+    int64_t begin_ns;
+    int64_t end_ns; /* of the last answer */
+    int64_t next_tick_ns;
+    struct qn_bench_tally *tally;
     char *error; /* 256 bytes */
 };
+
+int64_t qn_bench_now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void qn_bench_place_local(struct qn_bench_place *place, int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)port)};
+
+    memset(place, 0, sizeof(*place));
+    memcpy(&place->address, &address, sizeof(address));
+    place->address_len = sizeof(address);
+    (void)snprintf(place->host, sizeof(place->host), "127.0.0.1:%d", port);
+}
+
+bool qn_bench_place_find(struct qn_bench_place *place, const char *host, const char *port)
+{
+    const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    bool is_v6 = strchr(host, ':') != NULL;
+    struct addrinfo *found;
+
+    if (getaddrinfo(host, port, &wanted, &found) != 0) {
+        return false;
+    }
+    memset(place, 0, sizeof(*place));
+    memcpy(&place->address, found->ai_addr, found->ai_addrlen);
+    place->address_len = found->ai_addrlen;
+    (void)snprintf(place->host, sizeof(place->host), "%s%.200s%s:%.10s", is_v6 ? "[" : "", host,
+                   is_v6 ? "]" : "", port);
+    freeaddrinfo(found);
+    return true;
+}
 
 static bool fail(struct loader *loader, const char *what)
 {
@@ -57,17 +95,15 @@ static bool watch(struct loader *loader, struct connection *connection, bool wan
 
 static bool open_connection(struct loader *loader, struct connection *connection, int number)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                                  .sin_port = htons((uint16_t)loader->run->port)};
+    const struct qn_bench_place *place = loader->run->place;
     int one = 1;
 
     connection->number = number;
     qn_buf_init(&connection->request, ANSWER_MAX);
     qn_buf_init(&connection->answer, ANSWER_MAX);
-    connection->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    connection->fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connection->fd < 0 ||
-        connect(connection->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        connect(connection->fd, (const struct sockaddr *)&place->address, place->address_len) < 0) {
         return fail(loader, "connect");
     }
     (void)setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
@@ -95,13 +131,14 @@ static bool write_on(struct loader *loader, struct connection *connection)
 static bool begin(struct loader *loader, struct connection *connection)
 {
     const struct qn_bench_work *work = loader->run->work;
-    int64_t now_us = qn_clock_monotonic_us();
-    bool is_late = loader->run->limit_us > 0 && now_us - loader->begin_us >= loader->run->limit_us;
+    int64_t now_ns = qn_bench_now_ns();
+    bool is_late =
+        loader->run->limit_us > 0 && now_ns - loader->begin_ns >= loader->run->limit_us * 1000;
 
     qn_buf_clear(&connection->request);
     qn_buf_clear(&connection->answer);
     connection->written = 0;
-    connection->begun_us = now_us;
+    connection->begun_ns = now_ns;
     if (is_late || !work->next(work->state, connection->number, &connection->request)) {
         loader->open_count--;
         return true;
@@ -109,13 +146,13 @@ static bool begin(struct loader *loader, struct connection *connection)
     return write_on(loader, connection);
 }
 
-static void note_sample(struct loader *loader, int64_t value)
+static void note_sample(struct qn_bench_tally *tally, int64_t value_ns)
 {
-    if (loader->sample_count == loader->sample_cap) {
-        loader->sample_cap = loader->sample_cap > 0 ? loader->sample_cap * 2 : 65536;
-        loader->samples = qn_memory_resize(loader->samples, loader->sample_cap, sizeof(int64_t));
+    if (tally->sample_count == tally->sample_cap) {
+        tally->sample_cap = tally->sample_cap > 0 ? tally->sample_cap * 2 : 65536;
+        tally->samples_ns = qn_memory_resize(tally->samples_ns, tally->sample_cap, sizeof(int64_t));
     }
-    loader->samples[loader->sample_count++] = value;
+    tally->samples_ns[tally->sample_count++] = value_ns;
 }
 
 /* Where the body begins and how long it is; false while the head is not whole. */
@@ -157,10 +194,19 @@ static bool take_answer(struct loader *loader, struct connection *connection)
     if (!read_head(text, &status, &body, &len) || text.len < body + len) {
         return true; /* more is to come */
     }
-    loader->end_us = qn_clock_monotonic_us();
-    note_sample(loader, loader->end_us - connection->begun_us);
-    loader->units +=
-        work->answered(work->state, connection->number, status, qn_str(text.ptr + body, len));
+    loader->end_ns = qn_bench_now_ns();
+    struct qn_bench_answer answer = {
+        .connection = connection->number,
+        .status = status,
+        .body = qn_str(text.ptr + body, len),
+        .took_ns = loader->end_ns - connection->begun_ns,
+        .is_timed = true,
+    };
+    loader->tally->units += work->answered(work->state, &answer);
+    if (answer.is_timed) {
+        loader->tally->requests++;
+        note_sample(loader->tally, answer.took_ns);
+    }
     return begin(loader, connection);
 }
 
@@ -183,11 +229,22 @@ static bool read_on(struct loader *loader, struct connection *connection)
     return fail(loader, "receive");
 }
 
+static void tick(struct loader *loader)
+{
+    const struct qn_bench_work *work = loader->run->work;
+
+    if (work->tick != NULL && loader->end_ns >= loader->next_tick_ns) {
+        work->tick(work->state);
+        loader->next_tick_ns = loader->end_ns + tick_ns;
+    }
+}
+
 static bool run_loop(struct loader *loader)
 {
     struct epoll_event events[EVENTS];
 
     while (loader->open_count > 0) {
+        tick(loader);
         int count = epoll_wait(loader->epoll, events, EVENTS, STALL_MS);
         if (count == 0) {
             errno = ETIMEDOUT;
@@ -215,29 +272,31 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void sum_up(struct loader *loader, struct qn_bench_times *times)
+double qn_bench_tally_us(struct qn_bench_tally *tally, int per_mille)
 {
-    size_t count = loader->sample_count;
+    size_t count = tally->sample_count;
 
-    *times = (struct qn_bench_times){
-        .seconds = (double)(loader->end_us - loader->begin_us) / 1e6,
-        .requests = (int64_t)count,
-        .units = loader->units,
-    };
-    if (count > 0) {
-        qsort(loader->samples, count, sizeof(int64_t), ascending);
-        times->p50_us = loader->samples[(count - 1) / 2];
-        times->p99_us = loader->samples[(count - 1) * 99 / 100];
+    if (count == 0) {
+        return 0;
     }
+    qsort(tally->samples_ns, count, sizeof(int64_t), ascending);
+    return (double)tally->samples_ns[(count - 1) * (size_t)per_mille / 1000] / 1e3;
 }
 
-bool qn_bench_load(const struct qn_bench_run *run, struct qn_bench_times *ret_times,
+void qn_bench_tally_done(struct qn_bench_tally *tally)
+{
+    qn_memory_free(tally->samples_ns);
+    *tally = (struct qn_bench_tally){0};
+}
+
+bool qn_bench_load(const struct qn_bench_run *run, struct qn_bench_tally *tally,
                    char ret_error[256])
 {
     struct loader loader = {
         .run = run,
         .epoll = epoll_create1(EPOLL_CLOEXEC),
         .open_count = run->connections,
+        .tally = tally,
         .error = ret_error,
     };
     bool ok = true;
@@ -250,15 +309,13 @@ bool qn_bench_load(const struct qn_bench_run *run, struct qn_bench_times *ret_ti
     for (int i = 0; ok && i < run->connections; i++) {
         ok = open_connection(&loader, &loader.connections[i], i);
     }
-    loader.begin_us = qn_clock_monotonic_us();
-    loader.end_us = loader.begin_us;
+    loader.begin_ns = qn_bench_now_ns();
+    loader.end_ns = loader.begin_ns;
     for (int i = 0; ok && i < run->connections; i++) {
         ok = begin(&loader, &loader.connections[i]);
     }
     ok = ok && run_loop(&loader);
-    if (ok) {
-        sum_up(&loader, ret_times);
-    }
+    tally->seconds += (double)(loader.end_ns - loader.begin_ns) / 1e9;
     for (int i = 0; i < run->connections; i++) {
         if (loader.connections[i].fd >= 0) {
             (void)close(loader.connections[i].fd);
@@ -267,7 +324,6 @@ bool qn_bench_load(const struct qn_bench_run *run, struct qn_bench_times *ret_ti
         qn_buf_done(&loader.connections[i].answer);
     }
     qn_memory_free(loader.connections);
-    qn_memory_free(loader.samples);
     (void)close(loader.epoll);
     return ok;
 }
