@@ -21,7 +21,7 @@ A folder of clients/ is one client, or a family that shares a runner. Its client
     parallel  so many behaviours at a time, each on a server of its own (3)
     lacks     {WHAT: REASON}: what this client does not offer; see below
     sends     a framework: it has a producer of its own, so "send" goes through it (False)
-    environment  more variables for the runner     wait_s  the wait of its polls, where it is fixed
+    environment  more variables for the runner
     public    its Host header has no port, so the server is given --public-url (False)
 
 The runner is a process that reads one JSON request per line and writes one JSON answer per line, in
@@ -95,7 +95,7 @@ class Client:
     """One client and, while it is in use, its runner process. Calls may come from any thread."""
 
     def __init__(self, name, label, language, protocol, kind, tier, start, shows=None, parallel=3,
-                 lacks=None, sends=False, environment=None, wait_s=20, public=False):
+                 lacks=None, sends=False, environment=None, public=False):
         assert kind in ("api", "framework") and tier in TIERS, name
         assert protocol in ("json", "query"), name
         assert kind == "framework" or shows, "%s does not say how it shows errors" % name
@@ -111,7 +111,6 @@ class Client:
         self.lacks = lacks or {}
         self.sends = sends
         self.environment = environment or {}
-        self.wait_s = wait_s
         self.public = public
         self.process = None
         self.version = "?"

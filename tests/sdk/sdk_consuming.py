@@ -22,7 +22,7 @@ import time
 
 WORDS = ("send", "consume", "handled", "counts", "stop")
 LIMIT_S = 40
-LONGEST_POLL_MS = 20000
+LONGEST_POLL_S = 20
 numbers = itertools.count(1)
 
 
@@ -57,10 +57,7 @@ class Loop:
         return answer_of(self.behaviour, reply, action)
 
     def poll(self):
-        wish = {
-            "MaxNumberOfMessages": self.batch,
-            "WaitTimeSeconds": self.behaviour.client.wait_s,
-        }
+        wish = {"MaxNumberOfMessages": self.batch, "WaitTimeSeconds": LONGEST_POLL_S}
         for member in ("SystemAttributeNames", "MessageAttributeNames"):
             if "ReceiveMessage." + member not in self.behaviour.client.lacks:
                 wish[member] = ["All"]
@@ -99,7 +96,7 @@ class Loop:
         """The clock stands still, so a poll that is under way is ended by moving it."""
         self.ending = True
         while self.thread.is_alive():
-            self.behaviour.server.advance(LONGEST_POLL_MS)
+            self.behaviour.server.advance(LONGEST_POLL_S * 1000)
             self.thread.join(0.2)
 
 
