@@ -264,6 +264,9 @@ void qn_message_enter(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot, b
         qn_tenant_settle(engine, queue, message->tenant);
     }
     if (message->state == MESSAGE_VISIBLE) {
+        if (queue->task != NULL) {
+            qn_task_meet(engine, queue, slot);
+        }
         qn_waiters_wake(engine, queue);
     }
 }

@@ -111,6 +111,17 @@ void qn_task_skip(struct qn_engine *engine, struct qn_queue *queue, uint32_t slo
     }
 }
 
+void qn_task_meet(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot)
+{
+    const struct message *message = message_at(engine, slot);
+    uint32_t *at = (message->flags & MESSAGE_REDRIVEN) != 0 ? &queue->task->redriven_cursor
+                                                            : &queue->task->cursor;
+
+    if (*at == SLOT_NONE || message->sequence < message_at(engine, *at)->sequence) {
+        *at = slot;
+    }
+}
+
 static void fill_view(const struct move_task *task, struct qn_task_view *ret_task)
 {
     *ret_task = (struct qn_task_view){

@@ -420,6 +420,8 @@ void qn_tasks_init(struct qn_engine *engine);
 void qn_task_queue_gone(struct qn_tx *tx, struct qn_queue *queue);
 /* A message is about to leave the lists of an active task's source. */
 void qn_task_skip(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
+/* A message of the source has become visible: one in front of the walk is the next to go. */
+void qn_task_meet(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
 void qn_task_restart_walk(struct qn_queue *queue);
 void qn_task_free(struct move_task *task);
 void qn_task_restore(struct qn_engine *engine, const struct qn_task_row *row);

@@ -118,6 +118,18 @@ Test(move_task, MV_3_both_what_was_dead_lettered_and_what_was_sent_oldest_first)
     cr_expect_str_eq(fixture_receive(&f, "to", 10), "m1 m2 m3 m4");
 }
 
+Test(move_task, MV_3_a_message_whose_lease_ends_meanwhile_goes_before_younger_ones)
+{
+    kill_all("q", "m1 m2 m3 m4 m5");
+    cr_assert_str_eq(fixture_receive_with(&f, "dead", 1, "'VisibilityTimeout':2"), "m1");
+    start_with("dead", "'MaxNumberOfMessagesPerSecond':1");
+    fixture_settle(&f);
+    fixture_advance_s(&f, 2);
+    cr_expect_str_eq(fixture_receive(&f, "q", 10), "m2 m3 m1");
+    fixture_advance_s(&f, 2);
+    cr_expect_str_eq(fixture_receive(&f, "q", 10), "m4 m5");
+}
+
 Test(move_task, MV_3_fifo_queues_keep_their_order)
 {
     fixture_create(&f, "q.fifo", "");
