@@ -53,8 +53,10 @@ bool quern_client_new(const struct quern_options *options, struct quern_client *
     static const struct quern_options none = {0};
     const struct quern_options *o = options != NULL ? options : &none;
 
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        return quern_fail(err, "ConnectionError", 0, "libcurl does not start");
+    CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (code != CURLE_OK) {
+        return quern_fail(err, "ConnectionError", 0, "libcurl does not start: %s",
+                          curl_easy_strerror(code));
     }
     struct quern_client *client = qn_memory_new(sizeof(*client));
     client->curl = curl_easy_init();
