@@ -3,13 +3,14 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { serveConsumers } from "./consuming.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
+const services = mkdtempSync(`${here}services-`);
 const handlers = new Map();
 const processes = new Set();
 
@@ -79,8 +80,7 @@ function serviceOf({ consumer, queue_name: queue, batch, fail }, endpoint) {
 }
 
 function folderOf(service) {
-    mkdirSync(`${here}services`, { recursive: true });
-    const folder = mkdtempSync(`${here}services/`);
+    const folder = mkdtempSync(`${services}/`);
     writeFileSync(`${folder}/serverless.json`, JSON.stringify(service));
     copyFileSync(`${here}handler.js`, `${folder}/handler.js`);
     return folder;
@@ -130,7 +130,10 @@ async function start(members, handler, endpoint) {
     };
 }
 
-process.on("exit", () => processes.forEach((process_) => process_.kill("SIGKILL")));
+process.on("exit", () => {
+    processes.forEach((process_) => process_.kill("SIGKILL"));
+    rmSync(services, { recursive: true, force: true });
+});
 
 const manifest = `${here}node_modules/serverless-offline-sqs/package.json`;
 serveConsumers(`serverless-offline-sqs ${JSON.parse(readFileSync(manifest)).version}`, { start });
