@@ -1,6 +1,9 @@
 """The ring of a store, looked at and changed while no server has it."""
+import os
+import shutil
 import sqlite3
 import struct
+import tempfile
 
 PAGE = 4096  # the header has one, then come the records
 HEADER = struct.Struct("<8sIIQQ")  # magic, version, checksum of the rest, database, size
@@ -53,8 +56,14 @@ class Record:
 
 def position(store):
     """The last LSN that SQLite holds, and where in the data its successor is looked for."""
-    with sqlite3.connect("file:%s?mode=ro" % store.path, uri=True) as connection:
-        return connection.execute("SELECT lsn, ring_offset FROM position").fetchone()
+    with tempfile.TemporaryDirectory() as folder:  # SQLite changes the files that it opens
+        for path in store.folder.glob(store.path.name + "*"):
+            if path != path_of(store):
+                shutil.copy(path, folder)
+        connection = sqlite3.connect(os.path.join(folder, store.path.name))
+        found = connection.execute("SELECT lsn, ring_offset FROM position").fetchone()
+        connection.close()
+        return found
 
 
 def records(store):
