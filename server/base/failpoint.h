@@ -21,8 +21,8 @@ void qn_failpoint_clear(void);
  * Thread-safe. */
 bool qn_failpoint_hit(const char *name);
 
-#define qn_failpoint(name)                                                                         \
-    (__builtin_expect(__atomic_load_n(&qn_failpoint_any_armed, __ATOMIC_RELAXED), 0) &&            \
-     qn_failpoint_hit(name))
+#define qn_failpoint_is_any_armed()                                                                \
+    __builtin_expect(__atomic_load_n(&qn_failpoint_any_armed, __ATOMIC_RELAXED), 0)
+#define qn_failpoint(name) (qn_failpoint_is_any_armed() && qn_failpoint_hit(name))
 
 #endif

@@ -4,6 +4,7 @@
 #include "server/base/failpoint.h"
 #include "server/base/log.h"
 #include "server/journal/load.h"
+#include "server/journal/passage.h"
 #include "server/journal/ring.h"
 #include "server/journal/ring_file.h"
 #include "server/journal/schema.h"
@@ -148,7 +149,14 @@ void qn_journal_close(struct qn_journal *journal)
 
 uint64_t qn_journal_append(struct qn_journal *journal, struct qn_str entry, int64_t now_ms)
 {
+    bool is_watched = qn_failpoint_is_any_armed();
+    if (is_watched) {
+        qn_passage_before(entry);
+    }
     uint64_t lsn = qn_ring_append(journal->ring, entry, now_ms);
+    if (is_watched) {
+        qn_passage_after(entry);
+    }
     qn_writer_poke(journal->writer);
     if (journal->syncer != NULL) {
         qn_syncer_poke(journal->syncer);
