@@ -258,3 +258,30 @@ def test_a_body_that_cannot_be_read_is_an_error_and_nothing_has_changed(open_sto
     disk.heal()
     (message,) = store.receive(url)
     assert message["Body"] == body and message["Attributes"]["ApproximateReceiveCount"] == "1"
+
+
+@pytest.mark.parametrize(
+    "calls, error, ending",
+    [
+        (bad_disk.SYNC, errno.EIO, "-ring"),
+        (bad_disk.WRITE, errno.ENOSPC, ""),
+        (bad_disk.SYNC, errno.EIO, ".db"),
+        (bad_disk.OPEN, errno.EMFILE, "-wal"),
+    ],
+    ids=["ring not synced", "disk full", "database not synced", "out of files"],
+)
+def test_a_new_store_that_cannot_be_made_leaves_nothing_behind(folder, disk, calls, error, ending):
+    before = sorted(folder.iterdir())
+    store = Store(folder, ends_by="kill")
+    disk.fail(calls, error, ending)
+    with pytest.raises(RuntimeError, match="ended with 2 at start") as death:
+        store.start()
+    lines = [line for line in str(death.value).splitlines()[1:] if line]
+    assert len(lines) == 1 and "quern.db" in lines[0], lines
+    assert sorted(folder.iterdir()) == before
+    disk.heal()
+    store.start()
+    store.send(store.queue("q"), "kept")
+    store.restart()
+    assert [message["body"] for message in store.peek("q")] == ["kept"]
+    store.end()
