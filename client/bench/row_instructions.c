@@ -139,5 +139,6 @@ bool qn_bench_measure_instructions(struct qn_bench *bench)
     qn_bench_note(bench, QN_BENCH_INSTRUCTIONS_SEND, send);
     qn_bench_note(bench, QN_BENCH_INSTRUCTIONS_ECHO, echo);
     qn_bench_note(bench, QN_BENCH_INSTRUCTIONS_DRAIN, drain);
+    qn_bench_note(bench, QN_BENCH_INSTRUCTIONS_DRAIN_BEYOND, drain - 2 * echo);
     return true;
 }

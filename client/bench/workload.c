@@ -325,17 +325,19 @@ static bool next(void *state, int connection, struct qn_buf *buf)
  * back as it came. */
 static int64_t keep_handles(struct turn *turn, struct qn_str body)
 {
-    static const struct qn_str name = {"\"ReceiptHandle\":", 16};
+    static const struct qn_str name = {"\"ReceiptHandle\"", 15};
     int64_t count = 0;
 
     for (;;) {
         body = qn_str_from(body, qn_str_find(body, name) + name.len);
-        size_t end = qn_str_find_char(qn_str_from(body, 1), '"');
+        body = qn_str_from(body, qn_str_find_char(body, '"')); /* behind the colon and blanks */
         if (body.len == 0) {
             return count;
         }
+        size_t end = qn_str_find_char(qn_str_from(body, 1), '"');
         qn_buf_append_str(&turn->handles, qn_str_first(body, end + 2));
         qn_buf_append_char(&turn->handles, '\n');
+        body = qn_str_from(body, end + 2);
         count++;
     }
 }

@@ -26,7 +26,7 @@ enum {
     PID,
     DIRECTORY,
     JSON,
-    MARKDOWN,
+    TABLE,
     CURVES,
     ECHO,
     OPTION_COUNT
@@ -46,10 +46,11 @@ static const struct qn_option table[OPTION_COUNT] = {
     [PID] = {"pid", "N", NULL, NULL, "process of the endpoint, for its CPU time", 0},
     [DIRECTORY] = {"directory", "DIR", "/var/tmp", NULL, "where databases are made", 0},
     [JSON] = {"json", "FILE", NULL, NULL, "write all figures, round by round", 0},
-    [MARKDOWN] = {"markdown", "FILE", NULL, NULL,
-                  "put the table between the lines \"<!-- begin bench\" and\n\"<!-- end bench\" of "
-                  "the file",
-                  0},
+    [TABLE] = {"table", "FILE", NULL, NULL,
+               "put the table, in Markdown, between the lines \"<!-- begin bench\" and\n\"<!-- end "
+               "bench\" of "
+               "the file",
+               0},
     [CURVES] = {"curves", "FILE", NULL, NULL, "measure the curves too and draw them as SVG", 0},
     [ECHO] = {"echo", "PORT", NULL, NULL, "be nothing but the echo, on the loopback", 0},
 };
@@ -206,7 +207,7 @@ static bool read_options(const struct qn_options *given, struct texts *texts,
 
     *options = (struct qn_bench_options){
         .json_path = qn_options_text(given, JSON),
-        .markdown_path = qn_options_text(given, MARKDOWN),
+        .markdown_path = qn_options_text(given, TABLE),
         .svg_path = qn_options_text(given, CURVES),
         .directory = directory != NULL ? directory : table[DIRECTORY].fallback,
         .shows_progress = isatty(STDERR_FILENO) == 1,

@@ -81,7 +81,7 @@ def test_curves_are_printed_and_drawn(tmp_path):
 def test_the_table_is_put_into_a_markdown_file(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- begin bench: x -->\nold\n<!-- end bench -->\nbehind\n")
-    measure(tmp_path, "--quick", "json", "--markdown", str(page))
+    measure(tmp_path, "--quick", "json", "--table", str(page))
     lines = page.read_text().splitlines()
     assert lines[:2] == ["before", "<!-- begin bench: x -->"] and lines[-2:] == ["<!-- end bench -->", "behind"]
     assert lines[2] == "| row | figure | measured | bar | aim |" and "old" not in lines
@@ -91,7 +91,7 @@ def test_the_table_is_put_into_a_markdown_file(tmp_path):
 def test_a_markdown_file_without_a_place_for_it_is_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("nothing\n")
-    answer = run("bench", "--quick", "json", "--markdown", str(page))
+    answer = run("bench", "--quick", "json", "--table", str(page))
     assert answer.returncode == 4 and "begin bench" in answer.stderr and page.read_text() == "nothing\n"
 
 

@@ -194,7 +194,7 @@ Test(bench, kept_handles_are_deleted_ten_at_a_time)
         .kind = QN_BENCH_RECEIVE, .queue_urls = urls, .queue_count = 1, .count = 12});
     cr_expect(asks(0, "\"MaxNumberOfMessages\":10,"));
     cr_expect(asks(1, "\"MaxNumberOfMessages\":2,"));
-    cr_expect_eq(answer(0, "[{\"ReceiptHandle\":\"a\"},{\"ReceiptHandle\":\"b\"}]"), 2);
+    cr_expect_eq(answer(0, "[{\"ReceiptHandle\": \"a\"}, {\"ReceiptHandle\" :\"b\"}]"), 2);
     for (int i = 0; i < 9; i++) {
         cr_expect_eq(answer(1, "[{\"ReceiptHandle\":\"c\"}]"), 1);
     }
