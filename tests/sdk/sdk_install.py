@@ -104,9 +104,9 @@ def node_folder(name, source, runner="runner.mjs", pins=".", beside=()):
     return shutil.copy(source / runner, folder)
 
 
-def java_program(name, pom, sources, profile):
-    """Compiles the sources with the libraries that the pom pins under the profile; returns the command
-    line of the class Runner."""
+def java_program(name, pom, sources, profile=None):
+    """Compiles the sources with the libraries that the pom pins, under a profile of it if one is named;
+    returns the command line of the class Runner."""
     if shutil.which("mvn") is None or shutil.which("javac") is None:
         debian("maven", "default-jdk-headless")
 
@@ -115,7 +115,8 @@ def java_program(name, pom, sources, profile):
         (folder / "src" / "main" / "java").mkdir(parents=True)
         for source in sources:
             shutil.copy(source, folder / "src" / "main" / "java")
-        maven = ["mvn", "--batch-mode", "--quiet", "--no-transfer-progress", "-P" + profile]
+        maven = ["mvn", "--batch-mode", "--quiet", "--no-transfer-progress"]
+        maven += ["-P" + profile] if profile else []
         copy = ["dependency:copy-dependencies", "-DoutputDirectory=lib"]
         run(maven + ["compile"] + copy, cwd=folder)
 
