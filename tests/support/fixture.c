@@ -116,6 +116,7 @@ static void drop_polls(struct fixture *f)
         f->polls = poll->next;
         qn_engine_unpark(f->engine, &poll->waiter);
         qn_arena_done(&poll->request.arena);
+        json_decref(poll->answer);
         qn_memory_free(poll);
     }
 }
@@ -261,9 +262,8 @@ static void run_poll(struct fixture *f, struct fixture_poll *poll)
     poll->answered_at_ms = f->now_ms;
     poll->code = ok ? QN_ERR_NONE : err.code;
     if (ok) {
-        json_t *answer = render(action, output);
-        poll->bodies = fixture_note_messages(f, answer);
-        json_decref(answer);
+        poll->answer = render(action, output);
+        poll->bodies = fixture_note_messages(f, poll->answer);
     }
 }
 

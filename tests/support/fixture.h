@@ -29,6 +29,7 @@ struct fixture_poll {
     bool is_answered;
     enum qn_error_code code;
     const char *bodies; /* NULL until it is answered without an error */
+    json_t *answer;     /* the same */
     int64_t answered_at_ms;
 };
 
