@@ -2,8 +2,10 @@
 import http.client
 import json
 import os
+import subprocess
+import tempfile
 
-from exchange.process import SANITIZER, Server
+from exchange.process import SANITIZER, Server, program
 
 START_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 
@@ -47,6 +49,14 @@ class Connection:
         error = json.loads(body)
         raise Refused(answer.status, code or error["__type"].split("#")[-1], error.get("message", ""))
 
+    def control(self, method, path, document):
+        """A call of the control API on the same connection."""
+        self.http.request(method, path, json.dumps(document).encode(), {"Content-Type": "application/json"})
+        answer = self.http.getresponse()
+        body = answer.read()
+        assert answer.status == 200, body
+        return json.loads(body)
+
     def close(self):
         self.http.close()
 
@@ -70,6 +80,7 @@ class Store:
         self.ends_by = ends_by
         self.options = tuple(options)
         self.now_ms = START_MS
+        self.start_s = 0  # how long the latest start took, where a test measures it
         self.server = None
         self.connection = None
 
@@ -92,6 +103,22 @@ class Store:
         self.end(by)
         self.now_ms += pause_ms
         self.start(*options, clock=clock)
+
+    def start_and_kill(self, after_s, *options):
+        """A server that is killed soon after its start, most often while it recovers the store."""
+        command = [program(), "serve", "--bind", "127.0.0.1:0", "--clock", "virtual=%d" % self.now_ms]
+        with tempfile.TemporaryFile() as log:
+            process = subprocess.Popen(
+                [*command, "--db", str(self.path), *self.options, *options], stdout=log, stderr=log
+            )
+            try:
+                process.wait(after_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            code = process.wait()
+            log.seek(0)
+            said = log.read().decode(errors="replace")
+        assert code == -9 and SANITIZER.search(said) is None, "ended with %d:\n%s" % (code, said[-8000:])
 
     def advance_ms(self, ms):
         self.server.advance_ms(ms)

@@ -1,5 +1,11 @@
 """A server that is killed amid a stream of requests: what was answered is there at the next start,
-nothing deleted comes back, nothing is there that nobody sent."""
+nothing deleted comes back, nothing is there that nobody sent.
+
+The loop of kills runs 200 cycles. A long one, on other seeds:
+
+    QUERN_KILL_CYCLES=2000 QUERN_KILL_SEED=NAME ./dev test crash
+"""
+import os
 import random
 import subprocess
 import time
@@ -7,6 +13,10 @@ import time
 import pytest
 from durable import Store
 from traffic import Traffic
+
+KILL_CYCLES = int(os.environ.get("QUERN_KILL_CYCLES", "200"))
+KILL_PARTS = 4  # stores
+KILL_SEED = os.environ.get("QUERN_KILL_SEED", "")
 
 # Each passage of a failpoint that tells something of its own.
 FAILPOINTS = [
@@ -63,19 +73,43 @@ def use_until_killed(store, traffic, failpoint):
     store.end()
 
 
-@pytest.mark.parametrize("sync, rounds", [("normal", 14), ("full", 10)])
-def test_all_that_was_answered_outlives_a_kill(open_store, sync, rounds):
-    store, traffic = open_store(sync, "kill-" + sync)
-    chance = random.Random("kill " + sync)
-    for number in range(rounds):
-        traffic.begin()
-        time.sleep(chance.uniform(0.1, 0.9))
-        store.server.process.kill()
-        traffic.end()
-        store.restart(clock="real")
-        traffic.check("after kill %d" % (number + 1))
-    seen = traffic.ledger.messages.values()
-    assert sum(m.is_sent for m in seen) > 100 and sum(m.is_gone for m in seen) > 50
+def next_life(store, chance):
+    """Starts the next server, at times after some that do not come far."""
+    if chance.random() < 0.2:
+        for _ in range(chance.randint(1, 3)):
+            store.start_and_kill(chance.uniform(0, 1.3 * store.start_s))
+    options = ["--sync", "full" if chance.random() < 0.2 else "normal"]
+    if chance.random() < 0.15:  # all stays in the ring, and the next start has to bring it home
+        options += ["--failpoint", "writer.before_commit=delay 600000"]
+    started = time.monotonic()
+    store.start(*options)
+    store.start_s = time.monotonic() - started
+
+
+@pytest.mark.parametrize("part", range(KILL_PARTS))
+def test_all_that_was_answered_outlives_kill_after_kill(folder, part, capsys):
+    chance = random.Random("kill %s %d" % (KILL_SEED, part))
+    store = Store(folder, ends_by="kill")
+    try:
+        next_life(store, random.Random(0))
+        traffic = Traffic(store, "kill%s-%d" % (KILL_SEED, part), is_virtual=True)
+        traffic.make_queues()
+        for number in range(1, KILL_CYCLES // KILL_PARTS + 1):
+            traffic.begin()
+            time.sleep(chance.uniform(0.02, 0.35))
+            store.server.process.kill()
+            traffic.end()
+            store.end()
+            next_life(store, chance)
+            traffic.check("after kill %d" % number)
+            if number % 25 == 0:
+                traffic.drain("after kill %d" % number)
+    finally:
+        store.end()
+    counts = traffic.ledger.counts
+    with capsys.disabled():
+        print("\n%d kills: %s" % (number, ", ".join("%s %d" % pair for pair in sorted(counts.items()))))
+    assert all(counts[what] > number for what in ("sends", "deletes", "receives", "visibility changes", "gone")), counts
 
 
 def test_all_that_was_answered_outlives_a_stop_amid_requests(open_store):

@@ -1,325 +1,88 @@
-"""Clients that use a server from several threads until it is gone, or until they are told to end."""
-import http.client
+"""Clients that use a server from several threads until it is gone, and what a store must hold then."""
 import json
-import random
 import threading
 import time
 
-from durable import Connection, Refused, peek
-from ledger import Ledger
+from client import Client
+from consumer import FIFO, Consumer
+from durable import Refused, peek
+from instants import RealInstants, VirtualInstants
+from ledger import Ledger, Rules
+from mover import Circle, Mover, Task, judge
+from owner import Owner, read_owned
 
-GONE = (OSError, http.client.HTTPException)
-STANDARD = ("standard", "limited", "limited-dead")
-FIFO = "ordered.fifo"
-QUEUES = STANDARD + (FIFO,)
+RULES = {
+    "standard": Rules(visibility_s=1),
+    "brief": Rules(visibility_s=2, retention_s=60),
+    "limited": Rules(visibility_s=0, limit=2, dead="limited-dead"),
+    "limited-dead": Rules(visibility_s=0),
+    FIFO: Rules(visibility_s=1, limit=5, dead="ordered-dead.fifo"),
+    "ordered-dead.fifo": Rules(visibility_s=1),
+}
+QUEUES = tuple(RULES)  # a dead-letter queue after its source
 CIRCLING = 120  # messages that go round between a queue and its dead-letter queue
+STEPS_MS = (1, 10, 100, 500, 1500)
+LONGEST_S = 150  # beyond every delay and lease
 
 
-class Client(threading.Thread):
-    """Acts at random, but each time the same, until the server is gone or `over` is set."""
+class Advancer(Client):
+    """Moves the server's clock on."""
 
-    def __init__(self, number, seed):
-        super().__init__(daemon=True)
-        self.number = number
-        self.random = random.Random("%s %s" % (seed, number))
-        self.connection = None
-        self.over = None
-        self.error = None
-
-    def begin(self, port, over):
-        self.connection = Connection(port)
-        self.over = over
-        self.start()
-
-    def call(self, action, **members):
-        return self.connection.call(action, members)
-
-    def run(self):
-        try:
-            while not self.over.is_set():
-                self.act()
-        except GONE:
-            pass
-        except Exception as error:  # shown by the test, whose thread is another
-            self.error = error
-        finally:
-            self.connection.close()
-
-    def act(self):
-        raise NotImplementedError
-
-
-class Consumer(Client):
-    """Sends, receives, deletes and changes visibilities, alone and in batches."""
-
-    def __init__(self, number, seed, ledger):
+    def __init__(self, number, seed, instants):
         super().__init__(number, seed)
-        self.ledger = ledger
-        self.leases = []  # (queue, message, handle, count)
-        self.serial = 0
-        self.label = "%s-%s" % (seed, number)
+        self.instants = instants
 
     def act(self):
-        choice = self.random.random()
-        queue = self.random.choice(("standard", "limited", FIFO))
-        if choice < 0.22:
-            self.send(queue)
-        elif choice < 0.30:
-            self.send_batch(queue)
-        elif choice < 0.55 or not self.leases:
-            self.receive(self.random.choice(QUEUES))
-        elif choice < 0.75:
-            self.delete()
-        elif choice < 0.90:
-            self.delete_batch()
-        elif choice < 0.95:
-            self.hide()
-        else:
-            self.hide_batch()
-
-    def entry(self, queue):
-        self.serial += 1
-        body = "%s-%06d" % (self.label, self.serial)
-        entry = {"MessageBody": body}
-        if queue == FIFO:
-            entry["MessageGroupId"] = "group-%s-%d" % (self.number, self.serial % 2)
-            entry["MessageDeduplicationId"] = body
-        elif self.random.random() < 0.1:
-            entry["MessageAttributes"] = {"n": {"DataType": "Number", "StringValue": str(self.serial)}}
-        return entry
-
-    def send(self, queue):
-        entry = self.entry(queue)
-        message = self.ledger.sending(entry["MessageBody"], entry.get("MessageGroupId"))
-        self.ledger.sent(message, self.call("SendMessage", QueueUrl=queue, **entry))
-
-    def send_batch(self, queue):
-        entries = [dict(self.entry(queue), Id=str(n)) for n in range(self.random.randint(1, 6))]
-        messages = [self.ledger.sending(e["MessageBody"], e.get("MessageGroupId")) for e in entries]
-        answer = self.call("SendMessageBatch", QueueUrl=queue, Entries=entries)
-        for success in answer["Successful"]:
-            self.ledger.sent(messages[int(success["Id"])], success)
-
-    def receive(self, queue):
-        self.ledger.receiving()
-        answer = self.call(
-            "ReceiveMessage",
-            QueueUrl=queue,
-            MaxNumberOfMessages=self.random.randint(1, 10),
-            WaitTimeSeconds=int(self.random.random() < 0.03),
-            MessageSystemAttributeNames=["All"],
-        )
-        self.leases += [(queue, *lease) for lease in self.ledger.received(answer.get("Messages", []))]
-        self.random.shuffle(self.leases)
-        del self.leases[40:]
-
-    def take(self, most):
-        """Some leases of one queue."""
-        queue = self.leases[-1][0]
-        taken = [lease for lease in self.leases if lease[0] == queue][-most:]
-        self.leases = [lease for lease in self.leases if lease not in taken]
-        return queue, taken
-
-    def delete(self):
-        queue, ((_, message, handle, count),) = self.take(1)
-        self.ledger.deleting(message, queue, count)
-        try:
-            self.call("DeleteMessage", QueueUrl=queue, ReceiptHandle=handle)
-        except Refused:
-            self.ledger.not_deleted(message, queue, count)
-        else:
-            self.ledger.deleted(message, queue, count)
-
-    def delete_batch(self):
-        queue, leases = self.take(self.random.randint(1, 10))
-        for _, message, _, count in leases:
-            self.ledger.deleting(message, queue, count)
-        entries = [{"Id": str(n), "ReceiptHandle": lease[2]} for n, lease in enumerate(leases)]
-        answer = self.call("DeleteMessageBatch", QueueUrl=queue, Entries=entries)
-        for success in answer.get("Successful", []):
-            _, message, _, count = leases[int(success["Id"])]
-            self.ledger.deleted(message, queue, count)
-        for failure in answer.get("Failed", []):
-            _, message, _, count = leases[int(failure["Id"])]
-            self.ledger.not_deleted(message, queue, count)
-
-    def hide(self):
-        queue, ((_, _, handle, _),) = self.take(1)
-        try:
-            self.call(
-                "ChangeMessageVisibility",
-                QueueUrl=queue,
-                ReceiptHandle=handle,
-                VisibilityTimeout=self.random.randint(0, 2),
-            )
-        except Refused:
-            pass
-
-    def hide_batch(self):
-        queue, leases = self.take(self.random.randint(1, 10))
-        entries = [
-            {"Id": str(n), "ReceiptHandle": lease[2], "VisibilityTimeout": self.random.randint(0, 2)}
-            for n, lease in enumerate(leases)
-        ]
-        self.call("ChangeMessageVisibilityBatch", QueueUrl=queue, Entries=entries)
-
-
-class Owner(Client):
-    """Makes, changes and deletes queues of its own. Its picture of them is exact but for the one
-    call that had no answer."""
-
-    def __init__(self, number, seed, picture):
-        super().__init__(number, seed)
-        self.picture = picture  # [state, state after the call under way]; a state: name -> queue
-        self.serial = 0
-        self.label = "%s-%s" % (seed, number)
-
-    def act(self):
-        state = self.picture[0]
-        name = "own-%d" % self.random.randrange(6)
-        if name not in state:
-            timeout = str(self.random.randrange(100))
-            fresh = {"timeout": timeout, "tags": {}, "labels": (), "bodies": ()}
-            self.change(name, fresh, "CreateQueue", QueueName=name, Attributes={"VisibilityTimeout": timeout})
-            return
-        act = self.random.choice(
-            (self.retime, self.tag, self.untag, self.permit, self.forbid, self.send, self.send, self.purge, self.remove)
-        )
-        act(name, state[name])
-
-    def change(self, name, after, action, **members):
-        state = {n: q for n, q in self.picture[0].items() if n != name}
-        if after is not None:
-            state[name] = after
-        self.picture[1] = state
-        self.call(action, **members)
-        self.picture[0] = state
-
-    def retime(self, name, queue):
-        timeout = str(self.random.randrange(100))
-        self.change(
-            name,
-            dict(queue, timeout=timeout),
-            "SetQueueAttributes",
-            QueueUrl=name,
-            Attributes={"VisibilityTimeout": timeout},
-        )
-
-    def tag(self, name, queue):
-        tags = {"k%d" % self.random.randrange(5): str(self.random.randrange(100)) for _ in range(2)}
-        self.change(name, dict(queue, tags={**queue["tags"], **tags}), "TagQueue", QueueUrl=name, Tags=tags)
-
-    def untag(self, name, queue):
-        keys = ["k%d" % self.random.randrange(5)]
-        tags = {k: v for k, v in queue["tags"].items() if k not in keys}
-        self.change(name, dict(queue, tags=tags), "UntagQueue", QueueUrl=name, TagKeys=keys)
-
-    def permit(self, name, queue):
-        label = "l%d" % self.random.randrange(5)
-        if label not in queue["labels"]:
-            self.change(
-                name,
-                dict(queue, labels=(*queue["labels"], label)),
-                "AddPermission",
-                QueueUrl=name,
-                Label=label,
-                AWSAccountIds=["111122223333"],
-                Actions=["*"],
-            )
-
-    def forbid(self, name, queue):
-        if queue["labels"]:
-            label = self.random.choice(queue["labels"])
-            labels = tuple(other for other in queue["labels"] if other != label)
-            self.change(name, dict(queue, labels=labels), "RemovePermission", QueueUrl=name, Label=label)
-
-    def send(self, name, queue):
-        self.serial += 1
-        body = "%s-%d" % (self.label, self.serial)
-        self.change(
-            name,
-            dict(queue, bodies=(*queue["bodies"], body)),
-            "SendMessage",
-            QueueUrl=name,
-            MessageBody=body,
-            DelaySeconds=self.random.choice((0, 900)),
-        )
-
-    def purge(self, name, queue):
-        self.change(name, dict(queue, bodies=()), "PurgeQueue", QueueUrl=name)
-
-    def remove(self, name, queue):
-        self.change(name, None, "DeleteQueue", QueueUrl=name)
-
-
-def read_owned(store):
-    """The owner's queues as the server has them."""
-    state = {}
-    for url in store.call("ListQueues", QueueNamePrefix="own-").get("QueueUrls", []):
-        name = url.rsplit("/", 1)[1]
-        attributes = store.attributes(url)
-        statements = json.loads(attributes.get("Policy", '{"Statement": []}'))["Statement"]
-        state[name] = {
-            "timeout": attributes["VisibilityTimeout"],
-            "tags": store.call("ListQueueTags", QueueUrl=url).get("Tags", {}),
-            "labels": tuple(s["Sid"] for s in statements),
-            "bodies": tuple(m["body"] for m in store.peek(name)),
-        }
-    return state
-
-
-class Mover(Client):
-    """Lets messages die and moves them back."""
-
-    def act(self):
-        choice = self.random.random()
-        if choice < 0.6:
-            self.call("ReceiveMessage", QueueUrl="circle", MaxNumberOfMessages=10)
-            return
-        arn = "arn:aws:sqs:us-east-1:000000000000:circle-dead"
-        try:
-            if choice < 0.9:
-                rate = self.random.choice(({}, {}, {"MaxNumberOfMessagesPerSecond": 500}))
-                self.call("StartMessageMoveTask", SourceArn=arn, **rate)
-            else:
-                for task in self.call("ListMessageMoveTasks", SourceArn=arn).get("Results", []):
-                    if "TaskHandle" in task:
-                        self.call("CancelMessageMoveTask", TaskHandle=task["TaskHandle"])
-        except Refused as refused:
-            assert refused.code in ("InvalidParameterValue", "ResourceNotFoundException"), refused
+        by_ms = self.random.choice(STEPS_MS)
+        self.instants.moving(by_ms)
+        self.instants.moved(self.connection.control("POST", "/_quern/clock", {"advance_ms": by_ms})["now_ms"])
+        self.over.wait(0.02)
 
 
 class Traffic:
     """All the clients on one store, life after life."""
 
-    def __init__(self, store, seed, consumers=4):
+    def __init__(self, store, seed, consumers=4, is_virtual=False):
         self.store = store
         self.seed = seed
         self.consumers = consumers
-        self.ledger = Ledger()
+        self.instants = VirtualInstants(store.now_ms) if is_virtual else RealInstants()
+        self.ledger = Ledger(self.instants, RULES)
         self.owned = [{}, {}]
+        self.circles = [Circle("circle", CIRCLING), Circle("circle.fifo", CIRCLING // 2)]
         self.life = 0
         self.threads = []
         self.over = threading.Event()
 
     def make_queues(self):
         store = self.store
-        for name, limit, dead in (("limited", 2, "limited-dead"), ("circle", 1, "circle-dead")):
-            arn = store.arn(store.queue(dead, VisibilityTimeout=0))
-            policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": limit})
-            store.queue(name, RedrivePolicy=policy, VisibilityTimeout=0)
-        store.queue("standard", VisibilityTimeout=1)
-        store.queue(FIFO, VisibilityTimeout=1)
-        for start in range(0, CIRCLING, 10):
-            entries = [{"Id": str(n), "MessageBody": "circling %d" % n} for n in range(start, start + 10)]
-            store.call("SendMessageBatch", QueueUrl="circle", Entries=entries)
+        for name in ("standard", "brief"):
+            store.queue(name, VisibilityTimeout=RULES[name].visibility_s)
+        store.call("SetQueueAttributes", QueueUrl="brief", Attributes={"MessageRetentionPeriod": "60"})
+        for name in ("limited", FIFO):
+            self._make_pair(name, RULES[name].dead, RULES[name].limit, RULES[name].visibility_s)
+        for circle in self.circles:
+            self._make_pair(circle.name, circle.dead, 1, 0)
+            entries = list(circle.entries())
+            for start in range(0, len(entries), 10):
+                store.call("SendMessageBatch", QueueUrl=circle.name, Entries=entries[start : start + 10])
+
+    def _make_pair(self, name, dead, limit, visibility_s):
+        arn = self.store.arn(self.store.queue(dead, VisibilityTimeout=visibility_s))
+        policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": limit})
+        self.store.queue(name, RedrivePolicy=policy, VisibilityTimeout=visibility_s)
+
+    # ---- load ----
 
     def begin(self):
         self.life += 1
         seed = "%s.%d" % (self.seed, self.life)
         self.over = threading.Event()
         self.threads = [Consumer(n, seed, self.ledger) for n in range(self.consumers)]
-        self.threads += [Owner("owner", seed, self.owned), Mover("mover", seed)]
+        self.threads += [Owner("owner", seed, self.owned)]
+        self.threads += [Mover(circle.name, seed, circle) for circle in self.circles]
+        if isinstance(self.instants, VirtualInstants):
+            self.threads.append(Advancer("advancer", seed, self.instants))
         for thread in self.threads:
             thread.begin(self.store.server.port, self.over)
 
@@ -331,53 +94,146 @@ class Traffic:
             assert not thread.is_alive(), "a client got neither an answer nor an end"
             if thread.error is not None:
                 raise thread.error
+        if isinstance(self.instants, VirtualInstants):
+            self.store.now_ms = self.instants.low
+
+    # ---- what must be there ----
 
     def check(self, when):
         """The store, right after a restart, holds what its clients were told."""
-        server = self.store.server
+        low_ms = self.store.clock_ms()
+        problem = self.instants.restarted(low_ms)
+        if problem is not None:
+            self.ledger.wrong("%s", problem)
+        self.store.now_ms = max(self.store.now_ms, low_ms)
         unanswered = self.ledger.unanswered_sends()
-        found = [(queue, message) for queue in QUEUES for message in peek(server, queue)]
-        self.ledger.check(found, when)
-        _check_order([m for queue, m in found if queue == FIFO], when)
-        owned = read_owned(self.store)
-        assert owned in self.owned, "%s:\nis   %r\nwas  %r\nnext %r" % (when, owned, *self.owned)
-        self.owned[:] = [owned, owned]
-        self._check_circle(when)
+        receives = list(self.ledger.receives)
+        risen = self.ledger.check(self._found(), low_ms, self.store.clock_ms())
+        self._check_owned()
+        for circle in self.circles:
+            self._check_circle(circle)
+        self._repeat_receives(receives, risen)
         self._send_again(unanswered)
+        self.ledger.assert_sound(when)
 
-    def _check_circle(self, when):
+    def _found(self):
+        server = self.store.server
+        return [(queue, message) for queue in QUEUES for message in peek(server, queue)]
+
+    def _check_owned(self):
+        owned = read_owned(self.store)
+        if owned not in self.owned:
+            self.ledger.wrong("the owner's queues\nare  %r\nwere %r\nnext %r", owned, *self.owned)
+        self.owned[:] = [owned, owned]
+
+    def _tasks(self, circle):
+        arn = self.store.arn(circle.dead)
+        return self.store.call("ListMessageMoveTasks", SourceArn=arn, MaxResults=10).get("Results", [])
+
+    def _check_circle(self, circle):
         """Each message is in one of the two queues; looked at when none is on its way."""
-        dead = self.store.arn("circle-dead")
+        self._judge_task(circle, self._when_at_rest(circle, self._is_on_the_way))
+        if isinstance(self.instants, RealInstants):
+            self._cancel_task(circle)
+        found = sorted(m["body"] for queue in (circle.name, circle.dead) for m in self.store.peek(queue))
+        if found != circle.bodies:
+            lost, more = list(circle.bodies), []
+            for body in found:
+                (lost.remove if body in lost else more.append)(body)
+            self.ledger.wrong("of the circling messages of %s %s are lost, %s too many", circle.name, lost, more)
+
+    def _is_on_the_way(self, task):
+        """A task with a rate does nothing while the clock stands still, and goes on by itself if the
+        clock is real."""
+        return task["Status"] == "CANCELLING" or (
+            task["Status"] == "RUNNING" and "MaxNumberOfMessagesPerSecond" not in task
+        )
+
+    def _when_at_rest(self, circle, is_on_the_way):
         deadline = time.monotonic() + 20
-        while any(
-            task["Status"] in ("RUNNING", "CANCELLING")
-            for task in self.store.call("ListMessageMoveTasks", SourceArn=dead).get("Results", [])
-        ):
-            assert time.monotonic() < deadline, "%s: a move task does not end" % when
+        while True:
+            tasks = self._tasks(circle)
+            if not any(is_on_the_way(task) for task in tasks):
+                return tasks
+            assert time.monotonic() < deadline, "a move task does not end: %r" % tasks
             time.sleep(0.01)
-        found = [m["body"] for queue in ("circle", "circle-dead") for m in self.store.peek(queue)]
-        assert sorted(found) == sorted("circling %d" % n for n in range(CIRCLING)), when
+
+    def _cancel_task(self, circle):
+        for task in self._tasks(circle):
+            if task["Status"] == "RUNNING":
+                circle.task.cancel_is_asked = True
+                try:
+                    self.store.call("CancelMessageMoveTask", TaskHandle=task["TaskHandle"])
+                except Refused as refused:  # it has just ended
+                    assert refused.code == "ResourceNotFoundException", refused
+        self._when_at_rest(circle, lambda task: task["Status"] in ("RUNNING", "CANCELLING"))
+
+    def _judge_task(self, circle, tasks):
+        """A start without an answer may have happened, before all others in the list."""
+        problem = judge(circle.task, tasks) if circle.task is not None else None
+        if circle.start_is_open and tasks and (circle.task is None or problem is not None):
+            problem = judge(circle.task, tasks[1:]) if circle.task is not None else None
+            rate = {k: tasks[0][k] for k in ("MaxNumberOfMessagesPerSecond",) if k in tasks[0]}
+            circle.task = Task(tasks[0].get("TaskHandle"), rate)
+        circle.start_is_open = False
+        if problem is not None:
+            self.ledger.wrong("%s; all are %r", problem, tasks)
+
+    def _repeat_receives(self, receives, risen):
+        """What a client does that had no answer to a FIFO receive: the same attempt again. If the first
+        one happened, it brings the same messages, and is no further receive (RRA_2, RRA_3)."""
+        repeated = []
+        for receive in (r for r in receives if r.attempt is not None):
+            again = self.ledger.receiving(receive.queue, LONGEST_S, receive.attempt)
+            answer = self.store.receive(
+                receive.queue, VisibilityTimeout=LONGEST_S, ReceiveRequestAttemptId=receive.attempt
+            )
+            known = {message.body: message.receives_seen for message in self.ledger.messages.values()}
+            for message, _, count in self.ledger.received(again, answer):
+                if count == known[message.body]:
+                    repeated.append(message)
+        for queue in {r.queue for r in receives if r.attempt is not None}:
+            if all(r.attempt is not None for r in receives if r.queue == queue):
+                for message in (m for m, place, state in risen if place == queue and state == "in-flight"):
+                    if message not in repeated:
+                        self.ledger.wrong("%s was received without an answer, and cannot be again", message.body)
 
     def _send_again(self, messages):
         """What a client does that had no answer to a FIFO send: the same again. Whatever became of
-        the first one, there is one message of it (DED_2)."""
+        the first one, there is one message of it (DED_2). And of some that were answered: another body
+        under the same deduplication id stores nothing."""
         for message in messages:
-            if message.group is not None:
-                self.ledger.sending(message.body)
-                answer = self.store.send_fifo(FIFO, message.body, message.group, key=message.body)
-                self.ledger.sent(message, answer)
+            if message.group is not None and message.original is None:
+                self.ledger.sending(message.body, FIFO, message.group, message.key)
+                answer = self.store.send_fifo(FIFO, message.body, message.group, key=message.key)
+                self.ledger.sent(self.ledger.messages[message.body], answer)
+        for number, original in enumerate(list(self.ledger.accepted.values())[-40::10]):
+            body = "%s.%d-again-%d" % (self.seed, self.life, number)
+            again = self.ledger.sending(body, FIFO, original.group, original.key, original)
+            self.ledger.sent(again, self.store.send_fifo(FIFO, body, original.group, key=original.key))
 
+    def drain(self, when):
+        """Beyond every delay and lease all that is there is handed out, and deleted for good."""
+        self.instants.moving(LONGEST_S * 1000)
+        self.store.advance_s(LONGEST_S)
+        self.instants.moved(self.store.clock_ms())
+        self.store.now_ms = self.instants.low
+        for queue in QUEUES:
+            while self._take_all(queue):
+                pass
+        self.ledger.check(self._found(), self.instants.low, self.instants.low)
+        if self.ledger.messages:
+            self.ledger.wrong("not handed out when all was due: %s", sorted(self.ledger.messages))
+        for circle in self.circles:
+            if any(t["Status"] in ("RUNNING", "CANCELLING") for t in self._tasks(circle)):
+                self.ledger.wrong("a move task of %s does not end: %r", circle.name, self._tasks(circle))
+        self.ledger.assert_sound(when)
 
-def _check_order(messages, when):
-    """FIFO_1: a group's messages stand in the order in which their one sender sent them."""
-    groups = {}
-    for message in sorted(messages, key=lambda m: m["position"]):
-        groups.setdefault(message["group_id"], []).append(message["body"])
-    for group, bodies in groups.items():
-        assert bodies == sorted(bodies, key=_age), "%s: order of %s: %s" % (when, group, bodies)
-
-
-def _age(body):
-    """Of "SEED.LIFE-CLIENT-SERIAL": lives and serials count upwards."""
-    name, _, serial = body.rsplit("-", 2)
-    return int(name.rsplit(".", 1)[1]), int(serial)
+    def _take_all(self, queue):
+        receive = self.ledger.receiving(queue, LONGEST_S)
+        leases = self.ledger.received(receive, self.store.receive(queue, VisibilityTimeout=LONGEST_S))
+        for message, handle, count in leases:
+            self.ledger.deleting(message, queue, count)
+            self.store.delete(queue, {"ReceiptHandle": handle})
+            self.ledger.deleted(message, queue, count)
+        return leases
