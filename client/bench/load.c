@@ -279,8 +279,9 @@ double qn_bench_tally_us(struct qn_bench_tally *tally, int per_mille)
     if (count == 0) {
         return 0;
     }
+    size_t place = (count - 1) * (size_t)per_mille / 1000;
     qsort(tally->samples_ns, count, sizeof(int64_t), ascending);
-    return (double)tally->samples_ns[(count - 1) * (size_t)per_mille / 1000] / 1e3;
+    return (double)tally->samples_ns[place] / 1e3;
 }
 
 void qn_bench_tally_done(struct qn_bench_tally *tally)

@@ -38,9 +38,10 @@ static bool receive_steps(struct qn_bench *bench, const struct qn_bench_server *
         qn_bench_tally_done(&ignored);
     }
     qn_bench_workload_free(workload);
-    if (ok && side->tally.units != steps * STEP) {
+    int64_t expected = steps * STEP;
+    if (ok && side->tally.units != expected) {
         return qn_bench_fail(bench, "%lld of %lld messages were received",
-                             (long long)side->tally.units, (long long)(steps * STEP));
+                             (long long)side->tally.units, (long long)expected);
     }
     return ok;
 }

@@ -64,9 +64,10 @@ static void take_in(struct scale *scale, double value)
 
 static struct scale scale_of(const struct qn_bench_curve *curve, size_t number)
 {
+    size_t line = number / 2;
     struct scale scale = {
         .x0 = (double)(number % 2) * PANEL_WIDTH,
-        .y0 = HEAD + (double)(number / 2) * PANEL_HEIGHT,
+        .y0 = HEAD + (double)line * PANEL_HEIGHT,
         .x_min = curve->x[0],
         .x_max = curve->x[curve->count - 1],
         .y_min = 1e9,
@@ -96,7 +97,9 @@ static void draw_axes(const struct scale *scale, const struct qn_bench_curve *cu
 
     qn_buf_append_format(svg, "<text class=\"title\" x=\"%.1f\" y=\"%.1f\">by %s</text>\n", left,
                          scale->y0 + TOP - 14, curve->title);
-    for (double y = scale->y_min; y <= scale->y_max * 1.01; y *= 10) {
+    int decades = (int)lround(log10(scale->y_max / scale->y_min));
+    for (int i = 0; i <= decades; i++) {
+        double y = scale->y_min * pow(10, i);
         write_tick(tick, y, false);
         qn_buf_append_format(svg,
                              "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n"
