@@ -71,18 +71,13 @@ bool qn_fail_value(struct qn_error *err, struct qn_str value, const char *parame
                    QN_STR_ARG(qn_str_first(value, 1024)), parameter, reason);
 }
 
-static bool is_alphanumeric(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool qn_is_plain_name(struct qn_str text, size_t max)
 {
     if (text.len < 1 || text.len > max) {
         return false;
     }
     for (size_t i = 0; i < text.len; i++) {
-        if (!is_alphanumeric(text.ptr[i]) && text.ptr[i] != '-' && text.ptr[i] != '_') {
+        if (!qn_char_is_alphanumeric(text.ptr[i]) && text.ptr[i] != '-' && text.ptr[i] != '_') {
             return false;
         }
     }

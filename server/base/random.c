@@ -3,6 +3,7 @@
 #include "server/base/random.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <uuid/uuid.h>
 
 #include "server/base/hex.h"
@@ -74,10 +75,8 @@ uint64_t qn_random_below(struct qn_random *random, uint64_t bound)
 void qn_random_uuid(struct qn_random *random, uint8_t ret_uuid[16])
 {
     for (int i = 0; i < 16; i += 8) {
-        uint64_t draw = qn_random_next(random);
-        for (int j = 0; j < 8; j++) {
-            ret_uuid[i + j] = (uint8_t)(draw >> (8 * j));
-        }
+        uint64_t draw = htole64(qn_random_next(random));
+        memcpy(ret_uuid + i, &draw, sizeof(draw));
     }
     ret_uuid[6] = (uint8_t)(0x40 | (ret_uuid[6] & 0x0F)); /* version 4 */
     ret_uuid[8] = (uint8_t)(0x80 | (ret_uuid[8] & 0x3F)); /* RFC 4122 variant */

@@ -38,6 +38,14 @@ static inline bool qn_str_equal(struct qn_str a, struct qn_str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+extern const bool qn_char_alphanumeric[256];
+
+/* An ASCII letter or digit. */
+static inline bool qn_char_is_alphanumeric(char c)
+{
+    return qn_char_alphanumeric[(unsigned char)c];
+}
+
 /* ASCII letters without regard to case. */
 bool qn_str_equal_nocase(struct qn_str a, struct qn_str b);
 /* By bytes, like memcmp; a prefix sorts first. */

@@ -30,54 +30,85 @@ static int64_t attempt_of(struct qn_str value)
     return 0;
 }
 
+static void take_transfer_encoding(struct qn_call *call, struct qn_str value)
+{
+    (void)value;
+    call->is_chunked = true;
+}
+
+static void take_sdk_request(struct qn_call *call, struct qn_str value)
+{
+    call->request.caller.sdk_attempt = attempt_of(value);
+}
+
+static void take_expect(struct qn_call *call, struct qn_str value)
+{
+    call->expects_continue = qn_str_equal_nocase(value, QN_STR("100-continue"));
+}
+
 struct known_header {
     struct qn_str name;
-    size_t offset;
+    size_t offset;                                           /* where the value is kept as it is */
+    void (*take)(struct qn_call *call, struct qn_str value); /* or what is done with it */
 };
 
-#define HEADER(name, member)                                                                       \
+#define KEPT(name, member)                                                                         \
     {                                                                                              \
-        {name, sizeof(name) - 1}, offsetof(struct qn_call, member)                                 \
+        {name, sizeof(name) - 1}, offsetof(struct qn_call, member), NULL                           \
+    }
+#define TAKEN(name, take)                                                                          \
+    {                                                                                              \
+        {name, sizeof(name) - 1}, 0, take                                                          \
     }
 
-/* Those that are kept as they are. */
+/* By length, so that a header which nobody wants is soon given up. */
 static const struct known_header known[] = {
-    HEADER("Content-Type", request.http.content_type),
-    HEADER("X-Amz-Target", request.http.target),
-    HEADER("Accept", request.http.accept),
-    HEADER("Authorization", request.http.authorization),
-    HEADER("Host", request.http.host),
-    HEADER("Content-Encoding", content_encoding),
-    HEADER("Origin", origin),
-    HEADER("Access-Control-Request-Method", preflight_method),
-    HEADER("Access-Control-Request-Headers", preflight_headers),
-    HEADER("X-Amzn-Trace-Id", request.caller.trace_header),
-    HEADER("amz-sdk-invocation-id", request.caller.invocation_id),
+    KEPT("Host", request.http.host),
+    KEPT("Accept", request.http.accept),
+    KEPT("Origin", origin),
+    TAKEN("Expect", take_expect),
+    KEPT("Content-Type", request.http.content_type),
+    KEPT("X-Amz-Target", request.http.target),
+    KEPT("Authorization", request.http.authorization),
+    TAKEN("Content-Length", take_length),
+    TAKEN("amz-sdk-request", take_sdk_request),
+    KEPT("X-Amzn-Trace-Id", request.caller.trace_header),
+    KEPT("Content-Encoding", content_encoding),
+    TAKEN("Transfer-Encoding", take_transfer_encoding),
+    KEPT("amz-sdk-invocation-id", request.caller.invocation_id),
+    KEPT("Access-Control-Request-Method", preflight_method),
+    KEPT("Access-Control-Request-Headers", preflight_headers),
 };
+
+static const struct known_header *find_known(struct qn_str name)
+{
+    const struct known_header *end = known + sizeof(known) / sizeof(known[0]);
+
+    for (const struct known_header *header = known; header < end; header++) {
+        if (header->name.len >= name.len) {
+            if (header->name.len > name.len) {
+                break;
+            }
+            if (qn_str_equal_nocase(name, header->name)) {
+                return header;
+            }
+        }
+    }
+    return NULL;
+}
 
 static enum MHD_Result take_header(void *state, enum MHD_ValueKind kind, const char *key,
                                    size_t key_size, const char *value, size_t value_size)
 {
     struct qn_call *call = state;
-    struct qn_str name = qn_str(key, key_size);
+    const struct known_header *header = find_known(qn_str(key, key_size));
     struct qn_str text = qn_str(value != NULL ? value : "", value != NULL ? value_size : 0);
 
     (void)kind;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (name.len == known[i].name.len && qn_str_equal_nocase(name, known[i].name)) {
-            struct qn_str *field = (void *)((char *)call + known[i].offset);
-            *field = text;
-            return MHD_YES;
-        }
-    }
-    if (qn_str_equal_nocase(name, QN_STR("Content-Length"))) {
-        take_length(call, text);
-    } else if (qn_str_equal_nocase(name, QN_STR("Transfer-Encoding"))) {
-        call->is_chunked = true;
-    } else if (qn_str_equal_nocase(name, QN_STR("amz-sdk-request"))) {
-        call->request.caller.sdk_attempt = attempt_of(text);
-    } else if (qn_str_equal_nocase(name, QN_STR("Expect"))) {
-        call->expects_continue = qn_str_equal_nocase(text, QN_STR("100-continue"));
+    if (header != NULL && header->take != NULL) {
+        header->take(call, text);
+    } else if (header != NULL) {
+        *(struct qn_str *)(void *)((char *)call + header->offset) = text;
     }
     return MHD_YES;
 }
@@ -106,8 +137,8 @@ static bool is_host(struct qn_str host)
 {
     for (size_t i = 0; i < host.len; i++) {
         char c = host.ptr[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_plain && c != '.' && c != '-' && c != ':' && c != '_' && c != '[' && c != ']') {
+        if (!qn_char_is_alphanumeric(c) && c != '.' && c != '-' && c != ':' && c != '_' &&
+            c != '[' && c != ']') {
             return false;
         }
     }

@@ -25,7 +25,7 @@ void qn_pass_read_clock(struct qn_loop *loop)
     struct qn_clock wall = qn_clock_system();
     int64_t now_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
 
-    loop->wall_ms = wall.now_ms(wall.state);
+    loop->wall_ms = loop->parts.clock->now_ms == wall.now_ms ? now_ms : wall.now_ms(wall.state);
     if (now_ms > loop->now_ms) {
         loop->now_ms = now_ms;
     }
@@ -46,6 +46,13 @@ static int64_t due_in(const struct qn_call_list *list, int64_t monotonic_ms)
     return list->first->due_ms > monotonic_ms ? list->first->due_ms - monotonic_ms : 0;
 }
 
+/* Without anybody who waits for it, real time need not be asked for. */
+static bool real_time_matters(const struct qn_loop *loop)
+{
+    return loop->accept_again_ms != INT64_MAX || loop->crowded.first != NULL ||
+           loop->delayed.first != NULL || loop->parked.first != NULL || loop->reading.first != NULL;
+}
+
 /* Real milliseconds until the clock of the server reaches the instant. */
 static int64_t real_ms_until(struct qn_loop *loop, int64_t instant_ms)
 {
@@ -59,7 +66,7 @@ static int64_t real_ms_until(struct qn_loop *loop, int64_t instant_ms)
 
 static int wait_ms(struct qn_loop *loop)
 {
-    int64_t monotonic_ms = qn_clock_monotonic_ms();
+    int64_t monotonic_ms = real_time_matters(loop) ? qn_clock_monotonic_ms() : 0;
     int64_t least = INT64_MAX;
     MHD_UNSIGNED_LONG_LONG http_ms;
 
@@ -294,9 +301,13 @@ static void do_behind(struct qn_loop *loop)
 /* Ends of delays and waits in real time. */
 static void do_real_time(struct qn_loop *loop)
 {
-    int64_t monotonic_ms = qn_clock_monotonic_ms();
+    int64_t monotonic_ms;
     struct qn_call *call;
 
+    if (!real_time_matters(loop)) {
+        return;
+    }
+    monotonic_ms = qn_clock_monotonic_ms();
     if (loop->accept_again_ms <= monotonic_ms && !loop->is_stopping) {
         qn_http_accept_again(loop);
     }

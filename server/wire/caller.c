@@ -9,9 +9,7 @@ static bool is_plain(struct qn_str text, size_t max)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
-        bool is_alphanumeric =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_alphanumeric && c != '-' && c != '_' && c != '.') {
+        if (!qn_char_is_alphanumeric(c) && c != '-' && c != '_' && c != '.') {
             return false;
         }
     }

@@ -16,6 +16,14 @@ Test(str, no_value_differs_from_the_empty_text)
     cr_expect(qn_str_equal(QN_STR_NONE, QN_STR("")), "equal as bytes");
 }
 
+Test(str, letters_and_digits_are_those_of_ascii)
+{
+    for (int c = 0; c < 256; c++) {
+        bool want = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        cr_assert_eq(qn_char_is_alphanumeric((char)c), want, "%d", c);
+    }
+}
+
 Test(str, case_is_ignored_for_ascii_letters_only)
 {
     cr_expect(qn_str_equal_nocase(QN_STR("Content-TYPE"), QN_STR("content-type")));
