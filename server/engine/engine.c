@@ -50,7 +50,7 @@ void qn_engine_free(struct qn_engine *engine)
     qn_memory_free(engine->slab.chunks);
     qn_memory_free(engine->queues);
     qn_memory_free(engine->sorted);
-    qn_memory_free(engine->by_number);
+    qn_numbers_done(engine);
     qn_memory_free(engine->waiters);
     qn_memory_free(engine->free_waiters);
     qn_memory_free(engine->waiter_positions);

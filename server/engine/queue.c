@@ -112,17 +112,7 @@ static void enlist(struct qn_engine *engine, struct qn_queue *queue)
     queue->index = engine->queue_count;
     engine->queues[engine->queue_count++] = queue;
     qn_map_insert(&engine->queues_by_name, &queue->node, hash_of(&key));
-    if (queue->number >= engine->number_cap) {
-        uint32_t cap = engine->number_cap == 0 ? 64 : engine->number_cap;
-        while (cap <= queue->number) {
-            cap *= 2;
-        }
-        engine->by_number = qn_memory_resize(engine->by_number, cap, sizeof(struct qn_queue *));
-        memset(&engine->by_number[engine->number_cap], 0,
-               (cap - engine->number_cap) * sizeof(struct qn_queue *));
-        engine->number_cap = cap;
-    }
-    engine->by_number[queue->number] = queue;
+    qn_numbers_put(engine, queue);
 }
 
 static void delist(struct qn_engine *engine, struct qn_queue *queue)
@@ -146,12 +136,7 @@ static void delist(struct qn_engine *engine, struct qn_queue *queue)
     }
     engine->queue_count--;
     qn_map_remove(&engine->queues_by_name, &queue->node);
-    engine->by_number[queue->number] = NULL;
-}
-
-struct qn_queue *qn_queue_by_number(const struct qn_engine *engine, uint32_t number)
-{
-    return number < engine->number_cap ? engine->by_number[number] : NULL;
+    qn_numbers_drop(engine, queue);
 }
 
 static struct qn_str own(struct qn_str text)

@@ -242,6 +242,13 @@ struct eviction {
     uint32_t slot;
 };
 
+/* numbers.c; pages are NULL where no queue has such a number. */
+struct number_page;
+struct number_table {
+    struct number_page **pages;
+    uint32_t page_count;
+};
+
 struct qn_engine {
     struct qn_engine_options options;
     struct qn_seal seal;
@@ -250,8 +257,7 @@ struct qn_engine {
     struct qn_queue **queues; /* in use: [0, queue_count), in no particular order */
     uint32_t queue_count, queue_cap;
     struct qn_queue **sorted; /* by account, region, name */
-    struct qn_queue **by_number;
-    uint32_t number_cap;
+    struct number_table by_number;
     uint32_t next_queue_number, reserved_queue_number;
     struct qn_heap events;    /* queues by their next event; item: queue index */
     struct qn_heap deadlines; /* of parked polls; item: index in waiters */
@@ -438,11 +444,17 @@ void qn_name_restore(struct qn_engine *engine, const struct qn_name_row *row);
 /* queue.c */
 void qn_queues_init(struct qn_engine *engine);
 struct qn_queue *qn_queue_restore(struct qn_engine *engine, const struct qn_queue_row *row);
-struct qn_queue *qn_queue_by_number(const struct qn_engine *engine, uint32_t number);
 void qn_queue_emit(struct qn_tx *tx, const struct qn_queue *queue);
 uint64_t qn_queue_draw_sequence(struct qn_tx *tx, struct qn_queue *queue);
 /* Frees a queue that has left every table. */
 void qn_queue_free(struct qn_engine *engine, struct qn_queue *queue);
+
+/* numbers.c */
+void qn_numbers_put(struct qn_engine *engine, struct qn_queue *queue);
+void qn_numbers_drop(struct qn_engine *engine, const struct qn_queue *queue);
+/* NULL: there is none, or no longer. */
+struct qn_queue *qn_queue_by_number(const struct qn_engine *engine, uint32_t number);
+void qn_numbers_done(struct qn_engine *engine);
 
 /* timers.c */
 /* The queue's earliest instant has perhaps changed. */
