@@ -64,16 +64,11 @@ def save(rows):
 
 
 def markdown(rows):
-    yield "| client | version | protocol | behaviours passed |\n| --- | --- | --- | --- |\n"
+    yield "| client | language | version | protocol | behaviours passed |\n"
+    yield "| --- | --- | --- | --- | --- |\n"
     for row in sorted(rows, key=lambda row: (row["kind"], row["language"], row["label"].lower())):
-        yield "| %s (%s) | %s | %s | %d of %d |\n" % (
-            row["label"],
-            row["language"],
-            row["version"],
-            PROTOCOLS[row["protocol"]],
-            row["passed"],
-            row["offered"],
-        )
+        cells = (row["label"], row["language"], row["version"], PROTOCOLS[row["protocol"]])
+        yield "| %s | %s | %s | %s | " % cells + "%(passed)d of %(offered)d |\n" % row
 
 
 def in_readme():
