@@ -14,9 +14,18 @@ static void start_server(void)
 {
     const char *named = getenv("QUERN_PROGRAM");
     const char *program = named != NULL ? named : QN_TEST_PROGRAM;
+    int port = qn_bench_free_port();
+    struct qn_bench_words words = {0};
+    char number[16];
     char endpoint[64];
 
-    cr_assert(qn_bench_start_server(program, NULL, "normal", &server));
+    (void)snprintf(number, sizeof(number), "%d", port);
+    for (const char *const *word =
+             (const char *const[]){program, "serve", "--port", number, "--log", "error", NULL};
+         *word != NULL; word++) {
+        qn_bench_words_add(&words, *word);
+    }
+    cr_assert(qn_bench_start(&words, port, &server));
     (void)snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d/", server.port);
     const struct quern_options options = {
         .endpoint = endpoint,
