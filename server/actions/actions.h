@@ -25,6 +25,7 @@ struct qn_facts;
 struct qn_action {
     enum qn_action_id id;
     const char *name; /* "SendMessage" */
+    size_t name_len;
     const struct qn_shape *input;
     const struct qn_shape *output;
     unsigned flags;
@@ -37,6 +38,11 @@ struct qn_action {
      */
     void (*look)(struct qn_tx *tx, const void *input, struct qn_facts *ret_facts);
 };
+
+static inline struct qn_str qn_action_name(const struct qn_action *action)
+{
+    return qn_str(action->name, action->name_len);
+}
 
 /* The functions and shapes of each row; look functions exist only with QN_ACTION_LOOKS. */
 #define QN_ACTION(symbol, wire_name, input, output, flags)                                         \

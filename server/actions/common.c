@@ -59,8 +59,9 @@ bool qn_resolve_queue(struct qn_tx *tx, struct qn_str queue_url, struct qn_error
 
 struct qn_str qn_queue_url_of(struct qn_tx *tx, const struct qn_queue *queue)
 {
-    return qn_arena_format(tx->arena, "%.*s/%.*s/%.*s", QN_STR_ARG(tx->caller->url_base),
-                           QN_STR_ARG(qn_queue_account(queue)), QN_STR_ARG(qn_queue_name(queue)));
+    return qn_arena_format(tx->arena, "%.*s%.*s/%.*s/%.*s", QN_STR_ARG(tx->caller->url_scheme),
+                           QN_STR_ARG(tx->caller->url_base), QN_STR_ARG(qn_queue_account(queue)),
+                           QN_STR_ARG(qn_queue_name(queue)));
 }
 
 bool qn_fail_value(struct qn_error *err, struct qn_str value, const char *parameter,

@@ -10,8 +10,15 @@
 /* Only actions that touch messages have a look function: for the others the weak name is NULL. */
 static const struct qn_action actions[] = {
 #define QN_ACTION(symbol, wire_name, input, output, flags)                                         \
-    {QN_ACTION_##symbol,    wire_name,         &input, &output, flags, qn_##symbol##_check,        \
-     qn_##symbol##_execute, qn_##symbol##_look},
+    {QN_ACTION_##symbol,                                                                           \
+     wire_name,                                                                                    \
+     sizeof(wire_name) - 1,                                                                        \
+     &input,                                                                                       \
+     &output,                                                                                      \
+     flags,                                                                                        \
+     qn_##symbol##_check,                                                                          \
+     qn_##symbol##_execute,                                                                        \
+     qn_##symbol##_look},
 #include "server/actions/actions.def"
 #undef QN_ACTION
 };
@@ -19,9 +26,7 @@ static const struct qn_action actions[] = {
 const struct qn_action *qn_action_find(struct qn_str name)
 {
     for (size_t i = 0; i < QN_ACTION_COUNT; i++) {
-        const char *wire_name = actions[i].name;
-        if (name.len > 0 && name.ptr[0] == wire_name[0] &&
-            qn_str_equal(name, qn_str_from_cstr(wire_name))) {
+        if (qn_str_equal(name, qn_action_name(&actions[i]))) {
             return &actions[i];
         }
     }

@@ -229,7 +229,11 @@ uint64_t qn_str_hash(struct qn_str s)
     }
     if (i < s.len) {
         word = 0;
-        memcpy(&word, s.ptr + i, s.len - i);
+        if (i > 0) { /* the last eight, some of them once more */
+            memcpy(&word, s.ptr + s.len - 8, 8);
+        } else {
+            memcpy(&word, s.ptr, s.len);
+        }
         hash = fold(hash ^ word, k1);
     }
     return fold(hash ^ k1, k0);

@@ -87,7 +87,7 @@ static void fill_request(struct qn_call *call, struct qn_facts *facts)
     *facts = (struct qn_facts){
         .arena = &call->request.arena,
         .request_id = qn_str(request->request_id, 36),
-        .action = qn_str_from_cstr(request->action->name),
+        .action = qn_action_name(request->action),
         .account = call->account,
         .queue = call->queue,
         .instance = request->caller.access_key_id,

@@ -1,6 +1,8 @@
 /* From the head of an HTTP request to what wire/ wants to know of it. */
 #include "server/http/internal.h"
 
+#include <assert.h>
+
 static void take_length(struct qn_call *call, struct qn_str value)
 {
     int64_t length;
@@ -61,7 +63,7 @@ struct known_header {
         {name, sizeof(name) - 1}, 0, take                                                          \
     }
 
-/* By length, so that a header which nobody wants is soon given up. */
+/* Sorted by length: only those of a name's own length are compared with it. */
 static const struct known_header known[] = {
     KEPT("Host", request.http.host),
     KEPT("Accept", request.http.accept),
@@ -80,18 +82,31 @@ static const struct known_header known[] = {
     KEPT("Access-Control-Request-Headers", preflight_headers),
 };
 
-static const struct known_header *find_known(struct qn_str name)
-{
-    const struct known_header *end = known + sizeof(known) / sizeof(known[0]);
+enum { KNOWN_COUNT = sizeof(known) / sizeof(known[0]) };
 
-    for (const struct known_header *header = known; header < end; header++) {
-        if (header->name.len >= name.len) {
-            if (header->name.len > name.len) {
-                break;
-            }
-            if (qn_str_equal_nocase(name, header->name)) {
-                return header;
-            }
+void qn_head_init(struct qn_loop *loop)
+{
+    size_t next = 0;
+
+    for (size_t len = 0; len <= QN_HEADER_NAME_MAX; len++) {
+        loop->headers_of_length[len] = (uint8_t)next;
+        while (next < KNOWN_COUNT && known[next].name.len == len) {
+            next++;
+        }
+    }
+    assert(next == KNOWN_COUNT);
+    loop->headers_of_length[QN_HEADER_NAME_MAX + 1] = KNOWN_COUNT;
+}
+
+static const struct known_header *find_known(const struct qn_loop *loop, struct qn_str name)
+{
+    if (name.len > QN_HEADER_NAME_MAX) {
+        return NULL;
+    }
+    for (size_t i = loop->headers_of_length[name.len]; i < loop->headers_of_length[name.len + 1];
+         i++) {
+        if (qn_str_equal_nocase(name, known[i].name)) {
+            return &known[i];
         }
     }
     return NULL;
@@ -101,7 +116,7 @@ static enum MHD_Result take_header(void *state, enum MHD_ValueKind kind, const c
                                    size_t key_size, const char *value, size_t value_size)
 {
     struct qn_call *call = state;
-    const struct known_header *header = find_known(qn_str(key, key_size));
+    const struct known_header *header = find_known(call->loop, qn_str(key, key_size));
     struct qn_str text = qn_str(value != NULL ? value : "", value != NULL ? value_size : 0);
 
     (void)kind;
@@ -145,24 +160,20 @@ static bool is_host(struct qn_str host)
     return host.len > 0 && host.len <= 255;
 }
 
-static struct qn_str url_base(struct qn_call *call)
+static void name_url_base(struct qn_call *call)
 {
-    const struct qn_str scheme = QN_STR("http://");
+    struct qn_caller *caller = &call->request.caller;
     struct qn_str host = call->request.http.host;
 
     if (!qn_str_is_none(call->loop->options.public_url)) {
-        return call->loop->options.public_url;
+        caller->url_base = call->loop->options.public_url;
+    } else if (is_host(host)) {
+        caller->url_scheme = QN_STR("http://");
+        caller->url_base = host;
+    } else {
+        caller->url_base =
+            qn_arena_format(&call->request.arena, "http://localhost:%d", call->client->port);
     }
-    if (is_host(host)) {
-        size_t len = scheme.len + host.len;
-        char *text = qn_arena_alloc_raw(&call->request.arena, len);
-        if (text != NULL) {
-            memcpy(text, scheme.ptr, scheme.len);
-            memcpy(text + scheme.len, host.ptr, host.len);
-            return qn_str(text, len);
-        }
-    }
-    return qn_arena_format(&call->request.arena, "http://localhost:%d", call->client->port);
 }
 
 void qn_head_read(struct qn_call *call, const char *method)
@@ -175,7 +186,7 @@ void qn_head_read(struct qn_call *call, const char *method)
     http->body = QN_STR("");
     (void)MHD_get_connection_values_n(call->connection, MHD_HEADER_KIND, take_header, call);
     call->is_head = qn_str_equal(http->method, QN_STR("HEAD"));
-    call->request.caller.url_base = url_base(call);
+    name_url_base(call);
     if (call->lengths_differ) {
         call->refusal = QN_ERR_MALFORMED_INPUT;
     } else if (call->content_encoding.len > 0 &&

@@ -74,7 +74,7 @@ struct qn_header {
     const char *value;
 };
 
-enum { QN_HEADERS_MAX = 8 };
+enum { QN_HEADERS_MAX = 8, QN_HEADER_NAME_MAX = 32 };
 
 /* One HTTP request on its way. Lives from its first line until its answer has left. */
 struct qn_call {
@@ -148,6 +148,8 @@ struct qn_loop {
     struct qn_watch http_watch, signal_watch, sync_watch;
     struct qn_watch listener_watches[QN_LISTENERS_MAX];
     struct qn_members members[QN_ACTION_COUNT];
+    /* Where the known headers with a name of each length begin in the table of head.c. */
+    uint8_t headers_of_length[QN_HEADER_NAME_MAX + 2];
 
     int64_t now_ms; /* of this pass */
     int64_t wall_ms;
@@ -218,6 +220,7 @@ void qn_http_accept_again(struct qn_loop *loop);
 /* ---- head.c, body.c ---- */
 
 /* Reads the head into the request. */
+void qn_head_init(struct qn_loop *loop);
 void qn_head_read(struct qn_call *call, const char *method);
 /* Answers what needs no decoding: a preflight, and what the head forbids. */
 bool qn_head_refuses(struct qn_call *call);

@@ -96,7 +96,7 @@ static void init_api(const struct qn_call *call, struct qn_event *event, enum qn
     event->virtual_ms = call->loop->now_ms;
     event->request = qn_str(request->request_id, 36);
     if (request->action != NULL) {
-        event->action = qn_str_from_cstr(request->action->name);
+        event->action = qn_action_name(request->action);
     }
     event->account = call->account;
     event->queue = call->queue;

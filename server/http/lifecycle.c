@@ -74,6 +74,7 @@ static void init(struct qn_loop *loop, const struct qn_loop_parts *parts,
     qn_arena_init(&loop->scratch, SCRATCH_MAX);
     qn_random_init(&loop->background, options->seed, options->boot | BACKGROUND_STREAM, 0);
     qn_members_init(loop);
+    qn_head_init(loop);
     qn_keep_refresh(loop);
 }
 

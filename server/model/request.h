@@ -19,7 +19,8 @@ struct qn_caller {
     struct qn_str account;       /* 12 digits */
     struct qn_str region;        /* from the credential scope, else configured */
     struct qn_str access_key_id; /* none when unsigned */
-    struct qn_str url_base;      /* "http://host:port", what queue URLs are built from */
+    struct qn_str url_scheme;    /* what comes before url_base in queue URLs, or none */
+    struct qn_str url_base;      /* "http://host:port", or with a scheme apart "host:port" */
     struct qn_str trace_header;  /* X-Amzn-Trace-Id, or none */
     struct qn_str invocation_id; /* amz-sdk-invocation-id, or none */
     int64_t sdk_attempt;         /* from amz-sdk-request: attempt=N, or 0 */

@@ -55,9 +55,15 @@ static void use_credential(struct qn_caller *caller, struct qn_str credential)
 /* What stands behind "Credential=" in the Authorization header, or none. */
 static struct qn_str credential_of(struct qn_str authorization)
 {
+    const struct qn_str algorithm = QN_STR("AWS4-HMAC-SHA256 ");
     const struct qn_str label = QN_STR("Credential=");
-    size_t at = qn_str_find(authorization, label);
     struct qn_str rest;
+    size_t at;
+
+    if (qn_str_starts_with(authorization, algorithm)) {
+        authorization = qn_str_from(authorization, algorithm.len);
+    }
+    at = qn_str_find(authorization, label);
 
     if (at == authorization.len) {
         return QN_STR_NONE;

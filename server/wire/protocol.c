@@ -83,19 +83,21 @@ static bool is_missing(const struct qn_field *field, const void *value)
 
 /* Where the input lacks a QueueUrl, the path that the request was sent to names the queue. In the
  * query protocol a path that cannot do so gets told, in JSON it is the member that is missed. */
-static bool use_path(struct qn_request *request, struct qn_error *err)
+static bool use_path(struct qn_request *request, const struct qn_field *field, struct qn_error *err)
 {
-    const struct qn_field *field = queue_url_field(request->action->input);
     struct qn_str path = request->http.path;
-    enum qn_path_kind kind = qn_wire_path_kind(path);
+    enum qn_path_kind kind;
     struct qn_str *queue_url;
 
-    if (field == NULL || kind == QN_PATH_ROOT ||
-        (kind == QN_PATH_OTHER && request->protocol == QN_PROTOCOL_JSON)) {
+    if (field == NULL) {
         return true;
     }
     queue_url = (void *)((char *)request->input + field->offset);
     if (!is_missing(field, queue_url)) {
+        return true;
+    }
+    kind = qn_wire_path_kind(path);
+    if (kind == QN_PATH_ROOT || (kind == QN_PATH_OTHER && request->protocol == QN_PROTOCOL_JSON)) {
         return true;
     }
     if (qn_str_find_char(path, '%') == path.len) {
@@ -108,9 +110,9 @@ static bool use_path(struct qn_request *request, struct qn_error *err)
 
 /* The form of a QueueUrl. A queue's bare name is one in JSON only, and no action knows the
  * protocol. */
-static bool check_queue_url(struct qn_request *request, struct qn_error *err)
+static bool check_queue_url(struct qn_request *request, const struct qn_field *field,
+                            struct qn_error *err)
 {
-    const struct qn_field *field = queue_url_field(request->action->input);
     struct qn_queue_address *address = &request->address;
     const struct qn_str *queue_url;
 
@@ -243,15 +245,20 @@ bool qn_wire_decode(struct qn_request *request, const struct qn_wire_defaults *d
                     struct qn_error *err)
 {
     struct qn_str path = request->http.path;
+    const struct qn_field *field;
 
     request->action = NULL;
     request->input = NULL;
     request->protocol = qn_wire_protocol(&request->http);
     request->path_queue = qn_wire_path_kind(path) == QN_PATH_QUEUE ? path : QN_STR_NONE;
     qn_wire_read_caller(request, defaults);
-    return (request->protocol == QN_PROTOCOL_JSON ? decode_json(request, err)
-                                                  : decode_query(request, err)) &&
-           use_path(request, err) && check_required(request, err) && check_queue_url(request, err);
+    if (request->protocol == QN_PROTOCOL_JSON ? !decode_json(request, err)
+                                              : !decode_query(request, err)) {
+        return false;
+    }
+    field = queue_url_field(request->action->input);
+    return use_path(request, field, err) && check_required(request, err) &&
+           check_queue_url(request, field, err);
 }
 
 /* A message may be spelled much longer than it is: as \u escapes a byte takes six, in a form three.
