@@ -53,6 +53,13 @@ static bool open_file(struct qn_ring_file *file, struct qn_error *err)
     return file->fd >= 0 || fail_system(err, "cannot open", file->path, errno);
 }
 
+static bool is_regular(const struct qn_ring_file *file)
+{
+    struct stat status;
+
+    return fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool qn_ring_file_open(const char *path, struct qn_ring_file **ret_file, struct qn_error *err)
 {
     struct qn_ring_file *file = qn_memory_new(sizeof(*file));
@@ -60,6 +67,10 @@ bool qn_ring_file_open(const char *path, struct qn_ring_file **ret_file, struct 
 
     file->path = ring_path(path);
     if (!open_file(file, err)) {
+        goto out;
+    }
+    if (!is_regular(file)) { /* a pipe, say, which reads as if it were empty */
+        ok = qn_fail(err, QN_ERR_INTERNAL, "%s is no ordinary file: move it away", file->path);
         goto out;
     }
     if (flock(file->fd, LOCK_EX | LOCK_NB) != 0) {
