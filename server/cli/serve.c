@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "server/actions/actions.h"
-#include "server/base/failpoint.h"
 #include "server/base/log.h"
 #include "server/cli/cli.h"
 #include "server/cli/queue_list.h"
@@ -285,18 +284,6 @@ static bool open_files(struct server *server, struct qn_error *err)
     return false;
 }
 
-static bool arm_failpoints(const struct qn_options *options, struct qn_error *err)
-{
-    const struct qn_given *given = &options->given[QN_SERVE_FAILPOINT];
-
-    for (size_t i = 0; i < given->count; i++) {
-        if (!qn_failpoint_arm(qn_str_from_cstr(given->texts[i]), err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool prepare(struct server *server, struct qn_error *err)
 {
     const struct qn_settings *settings = &server->settings;
@@ -313,8 +300,9 @@ static bool prepare(struct server *server, struct qn_error *err)
         return false;
     }
     qn_log_set_level(settings->log_level);
-    return arm_failpoints(&server->options, err) && open_files(server, err) &&
-           make_plan(server, err) && make_loop(server, err) && make_queues(server, false, err);
+    return qn_failpoints_arm(&server->options.given[QN_SERVE_FAILPOINT], err) &&
+           open_files(server, err) && make_plan(server, err) && make_loop(server, err) &&
+           make_queues(server, false, err);
 }
 
 static void announce(const struct server *server)

@@ -46,6 +46,9 @@ QN_MUST_CHECK bool qn_settings_read(const struct qn_options *options,
 /* For GET info. The caller owns the reference. */
 json_t *qn_settings_show(const struct qn_options *options, const struct qn_settings *settings);
 
+/* Arms what --failpoint names. */
+QN_MUST_CHECK bool qn_failpoints_arm(const struct qn_given *given, struct qn_error *err);
+
 /* Three quarters of the memory that the process may use: the cgroup's, or the machine's. */
 size_t qn_memory_default(void);
 /* A whole file. Fails with one line that says why. Free with qn_memory_free. */

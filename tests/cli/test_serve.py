@@ -1,6 +1,7 @@
 """How a server is started: options, environment, files; and every mistake in them."""
 import json
 import pathlib
+import re
 import signal
 import socket
 import sqlite3
@@ -189,6 +190,22 @@ def test_mistake_is_one_line_and_changes_nothing(tmp_path, words):
 def test_queue_that_is_no_text_is_refused(queue):
     """Bytes that are not UTF-8: what they belong to was left out without a word."""
     assert "UTF-8" in refused("serve", "--port", "0", "--queue", queue)
+
+
+def test_a_failpoint_that_does_not_exist_is_refused():
+    """A slip in the name was taken, and the crash that somebody waited for never came."""
+    line = refused("serve", "--port", "0", "--failpoint", "ring.mid_apend=kill")
+    assert "ring.mid_apend" in line and "did you mean ring.mid_append?" in line
+    assert "send_batch.entry:1" in refused("serve", "--port", "0", "--failpoint", "send_batch.entry:11=kill")
+
+
+def test_the_failpoints_that_are_named_are_those_of_the_source():
+    line = refused("serve", "--port", "0", "--failpoint", "nowhere=kill")
+    named = {name for name in re.findall(r"[a-z_]+\.[a-z_]+", line)}
+    server = pathlib.Path(__file__).resolve().parents[2] / "server"
+    source = "".join(path.read_text() for path in server.rglob("*.c") if path.name != "failpoints.c")
+    assert set(re.findall(r'qn_failpoint\("([^"]+)"', source)) <= named
+    assert [name for name in named if '"%s' % name not in source] == []
 
 
 def test_refusal_of_a_queue_is_awss_own():
