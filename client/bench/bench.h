@@ -36,6 +36,9 @@ struct qn_bench_options {
     double (*read_send_us)(struct qn_str body);
 };
 
+/* Whether the files can be written, before minutes go into figures for them. */
+QN_MUST_CHECK bool qn_bench_check_files(const struct qn_bench_options *options,
+                                        char ret_error[256]);
 /* Everything measured and written. False: something could not be, and was said on stderr. */
 QN_MUST_CHECK bool qn_bench_run(const struct qn_bench_options *options);
 

@@ -2,6 +2,8 @@
 #include "client/bench/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "client/bench/curves.h"
 
@@ -208,33 +210,82 @@ bool qn_bench_write_file(const char *path, struct qn_str text)
     return fclose(file) == 0 && ok;
 }
 
+/* Where the table goes: behind the line of its begin, up to that of its end. */
+static bool find_place(const char *path, struct qn_buf *ret_text, size_t *ret_begin,
+                       size_t *ret_end, char ret_error[256])
+{
+    if (!read_file(path, ret_text)) {
+        (void)snprintf(ret_error, 256, "%.180s: %s", path, strerror(errno));
+        return false;
+    }
+    struct qn_str text = qn_buf_str(ret_text);
+    *ret_begin = qn_str_find(text, QN_STR("<!-- begin bench"));
+    *ret_end = qn_str_find(text, QN_STR("<!-- end bench"));
+    *ret_begin += qn_str_find_char(qn_str_from(text, *ret_begin), '\n') + 1;
+    if (*ret_begin > *ret_end || *ret_end == text.len) {
+        (void)snprintf(ret_error, 256,
+                       "%.100s has no lines \"<!-- begin bench -->\" and \"<!-- end bench -->\"",
+                       path);
+        return false;
+    }
+    return true;
+}
+
 bool qn_bench_write_markdown(const struct qn_bench *bench, const char *path, char ret_error[256])
 {
     struct qn_buf old;
     struct qn_buf out;
+    size_t begin;
+    size_t end;
 
     qn_buf_init(&old, SIZE_MAX / 2);
     qn_buf_init(&out, SIZE_MAX / 2);
-    bool ok = read_file(path, &old);
-    struct qn_str text = qn_buf_str(&old);
-    size_t begin = qn_str_find(text, QN_STR("<!-- begin bench"));
-    size_t end = qn_str_find(text, QN_STR("<!-- end bench"));
-    begin += qn_str_find_char(qn_str_from(text, begin), '\n') + 1;
-    if (!ok) {
-        (void)snprintf(ret_error, 256, "%.180s: %s", path, strerror(errno));
-    } else if (begin > end || end == text.len) {
-        (void)snprintf(ret_error, 256,
-                       "%.100s has no lines \"<!-- begin bench -->\" and \"<!-- end bench -->\"",
-                       path);
-        ok = false;
-    } else {
-        qn_buf_append_str(&out, qn_str_first(text, begin));
+    bool ok = find_place(path, &old, &begin, &end, ret_error);
+    if (ok) {
+        qn_buf_append_str(&out, qn_str_first(qn_buf_str(&old), begin));
         write_table(bench, &out);
-        qn_buf_append_str(&out, qn_str_from(text, end));
+        qn_buf_append_str(&out, qn_str_from(qn_buf_str(&old), end));
         ok = qn_bench_write_file(path, qn_buf_str(&out));
         (void)snprintf(ret_error, 256, "%.180s: %s", path, strerror(errno));
     }
     qn_buf_done(&old);
     qn_buf_done(&out);
+    return ok;
+}
+
+/* A file that was not there is not there afterwards. */
+static bool can_be_written(const char *path, char ret_error[256])
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd >= 0) {
+        (void)unlink(path);
+    } else if (errno == EEXIST) {
+        fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        (void)snprintf(ret_error, 256, "%.180s cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    (void)close(fd);
+    return true;
+}
+
+bool qn_bench_check_files(const struct qn_bench_options *options, char ret_error[256])
+{
+    const char *const paths[] = {options->json_path, options->markdown_path, options->svg_path};
+    struct qn_buf text;
+    size_t begin;
+    size_t end;
+    bool ok = true;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    if (options->markdown_path != NULL) {
+        ok = find_place(options->markdown_path, &text, &begin, &end, ret_error);
+    }
+    qn_buf_done(&text);
+    for (size_t i = 0; ok && i < sizeof(paths) / sizeof(paths[0]); i++) {
+        ok = paths[i] == NULL || can_be_written(paths[i], ret_error);
+    }
     return ok;
 }

@@ -191,6 +191,14 @@ static bool read_numbers(const struct qn_options *given, struct qn_bench_options
     return seconds == NULL || read_seconds(seconds, &options->seconds, err);
 }
 
+static bool check_files(const struct qn_bench_options *options, struct qn_error *err)
+{
+    char reason[256];
+
+    return qn_bench_check_files(options, reason) ||
+           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s", reason);
+}
+
 /* What is named once and kept as long as the run. */
 struct texts {
     char program[PATH_ROOM];
@@ -237,7 +245,8 @@ static bool read_options(const struct qn_options *given, struct texts *texts,
         return misuse(err, "--directory takes a folder that can be written, not ",
                       options->directory);
     }
-    return read_numbers(given, options, err) && read_rows(given, options, err);
+    return read_numbers(given, options, err) && read_rows(given, options, err) &&
+           check_files(options, err);
 }
 
 static void print_help(void)

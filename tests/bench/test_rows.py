@@ -91,8 +91,19 @@ def test_the_table_is_put_into_a_markdown_file(tmp_path):
 def test_a_markdown_file_without_a_place_for_it_is_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("nothing\n")
-    answer = run("bench", "--quick", "json", "--table", str(page))
-    assert answer.returncode == 4 and "begin bench" in answer.stderr and page.read_text() == "nothing\n"
+    assert "begin bench" in refused("bench", "--table", str(page)) and page.read_text() == "nothing\n"
+
+
+@pytest.mark.parametrize("option", ["--json", "--table", "--curves"])
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_measured(tmp_path, option):
+    """It was said after all rows, and the figures were lost."""
+    for path in (tmp_path / "none" / "file", tmp_path):
+        assert str(path) in refused("bench", option, str(path))
+
+
+def test_a_run_that_is_refused_leaves_no_file(tmp_path):
+    refused("bench", "--json", str(tmp_path / "new.json"), "--curves", "/nonexistent/curves.svg")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_any_sqs_can_be_measured(tmp_path):
