@@ -17,7 +17,8 @@ enum {
     ACCEPT_LOOK_MS = 20,
     STALLED_MS = 20,   /* until the ring is asked again whether it has room */
     RESUME_ROUNDS = 8, /* pipelined requests may be answered and wait again */
-    STOP_WITHIN_MS = 10000
+    STOP_WITHIN_MS = 10000,
+    ONE_WISH_MS = 500 /* timeout(1) sends a signal to the process and to its group */
 };
 
 void qn_pass_read_clock(struct qn_loop *loop)
@@ -132,15 +133,23 @@ static void begin_stop(struct qn_loop *loop, int signal_number)
     qn_control_stop_readers(loop);
 }
 
+/* Somebody has waited, and asks again. */
+static bool is_repeated(const struct qn_loop *loop)
+{
+    return qn_clock_monotonic_ms() > loop->stop_by_ms - STOP_WITHIN_MS + ONE_WISH_MS;
+}
+
 static void read_signals(struct qn_loop *loop)
 {
     struct signalfd_siginfo info;
 
     while (read(loop->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (loop->is_stopping) {
+        if (loop->is_stopping && is_repeated(loop)) {
             _exit(128 + (int)info.ssi_signo); /* what was answered is in the ring */
         }
-        begin_stop(loop, (int)info.ssi_signo);
+        if (!loop->is_stopping) {
+            begin_stop(loop, (int)info.ssi_signo);
+        }
     }
 }
 

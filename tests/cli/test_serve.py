@@ -529,6 +529,52 @@ def test_polls_of_clients_that_left_at_once_do_not_hold_up_the_end(start):
     assert time.monotonic() - started < 10
 
 
+def slow_reader(server):
+    """Has asked for an answer that no socket's buffers take, and does not read it."""
+    for letter in "abcdefghij":
+        call(server, "SendMessage", QueueUrl="q", MessageBody=letter * 1048576)
+    body = b'{"QueueUrl":"q","MaxNumberOfMessages":10}'
+    reader = server.connect()
+    reader.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\n"
+                   b"Content-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert reader.recv(12) == b"HTTP/1.1 200"
+    return reader
+
+
+def stop_twice(server):
+    server.process.send_signal(signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    while "stopping" not in server.log():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    server.process.send_signal(signal.SIGTERM)
+
+
+def test_a_signal_that_comes_twice_at_once_is_one_wish(start):
+    """timeout(1) sends it to the process and to its group; the second one broke the answers off."""
+    server = start("--queue", "q")
+    reader = slow_reader(server)
+    stop_twice(server)
+    length = 0
+    while part := reader.recv(1048576):
+        length += len(part)
+    assert length > 10485760
+    assert server.process.wait(20) == 0
+
+
+def test_a_signal_that_is_repeated_ends_it_at_once():
+    server = process.Server("--queue", "q")
+    reader = slow_reader(server)
+    stop_twice(server)
+    started = time.monotonic()
+    while server.process.poll() is None:
+        server.process.send_signal(signal.SIGTERM)
+        assert time.monotonic() - started < 5
+        time.sleep(0.05)
+    assert server.process.returncode == 128 + signal.SIGTERM
+    reader.close()
+
+
 def test_idle_connections_do_not_hold_up_the_end(start):
     server = start("--queue", "q")
     idle = [server.connect() for _ in range(10)]
