@@ -1,8 +1,12 @@
 /* One run: the wanted rows one after the other, then the curves, then what is written. */
 #include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/bench/curves.h"
@@ -122,6 +126,53 @@ static bool measure(struct qn_bench *bench)
     return ok;
 }
 
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+/* Servers that die with us may still make a file, so it is tried until nothing is left. */
+static void remove_directory(const char *directory)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+    for (int tries = 0; tries < 250 && access(directory, F_OK) == 0; tries++) {
+        if (tries > 0) {
+            (void)nanosleep(&pause, NULL);
+        }
+        (void)nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+/* A run that is broken off would leave its databases, up to some gigabytes. So the folder is taken
+ * away by a process of its own that no signal to this one reaches: at the end of the pipe, which
+ * comes however this one ends. */
+static pid_t start_sweeper(const char *directory, int *ret_pipe)
+{
+    int ends[2];
+    char nothing;
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)setsid();
+        (void)close(ends[1]);
+        while (read(ends[0], &nothing, 1) < 0 && errno == EINTR) {
+        }
+        remove_directory(directory);
+        _exit(0);
+    }
+    (void)close(ends[0]);
+    *ret_pipe = ends[1];
+    return pid;
+}
+
 bool qn_bench_run(const struct qn_bench_options *options)
 {
     struct qn_bench *bench = qn_memory_new(sizeof(*bench));
@@ -134,8 +185,15 @@ bool qn_bench_run(const struct qn_bench_options *options)
     if (mkdtemp(bench->directory) == NULL) {
         (void)fprintf(stderr, "quern bench: %s: %s\n", bench->directory, strerror(errno));
     } else {
+        int lifeline = -1;
+        pid_t sweeper = start_sweeper(bench->directory, &lifeline);
         ok = measure(bench);
-        (void)rmdir(bench->directory);
+        (void)close(lifeline);
+        if (sweeper > 0) {
+            (void)waitpid(sweeper, NULL, 0);
+        } else {
+            remove_directory(bench->directory);
+        }
     }
     qn_memory_free(bench);
     return ok;

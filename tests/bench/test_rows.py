@@ -2,12 +2,16 @@
 they are not even real, since --quick makes everything tiny."""
 import json
 import re
+import signal
+import subprocess
+import time
 import xml.etree.ElementTree
 
 import pytest
 
 import other_sqs
 from commands import refused, run
+from exchange import process
 
 LISTED = [line.split()[0] for line in run("bench", "--list").stdout.splitlines()]
 ONCE = {"instructions"}  # measured by test_instructions.py
@@ -19,6 +23,13 @@ def measure(tmp_path, *words, **how):
     answer = run("bench", "--directory", str(tmp_path), "--json", str(file), *words, timeout_s=300, **how)
     assert (answer.returncode, answer.stderr) == (0, ""), answer
     return answer.stdout, json.loads(file.read_text())
+
+
+def wait_for(condition, otherwise):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.02)
 
 
 def test_the_rows_are_those_of_the_table():
@@ -43,6 +54,16 @@ def test_row_is_measured(tmp_path, name):
             assert figure["met"] == (figure["value"] >= bar)
     assert any("met" in figure for figure in row["figures"])
     assert [path.name for path in tmp_path.iterdir()] == ["bench.json"], "databases are left behind"
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_broken_off_leaves_no_databases(tmp_path, how):
+    with subprocess.Popen([process.program(), "bench", "--directory", str(tmp_path), "normal"],
+                          stdout=subprocess.DEVNULL) as bench:
+        wait_for(lambda: list(tmp_path.glob("*/*-ring")), "no database is made")
+        bench.send_signal(how)
+        assert bench.wait(20) == -how
+    wait_for(lambda: not list(tmp_path.iterdir()), "something is left")
 
 
 def test_every_figure_of_a_row_is_there(tmp_path):
