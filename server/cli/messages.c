@@ -53,7 +53,9 @@ static bool read_body(const struct qn_remote *remote, struct qn_buf *body, struc
         qn_buf_append_str(body, qn_str_from_cstr(options->words[1]));
         return true;
     }
-    return read_stdin(body, err);
+    return read_stdin(body, err) &&
+           (qn_str_is_utf8(qn_buf_str(body)) ||
+            qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "the body from stdin is not UTF-8"));
 }
 
 static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay_s)

@@ -63,6 +63,29 @@ static bool check_words(const struct qn_remote *remote, size_t min, size_t max,
     return true;
 }
 
+static bool is_utf8(const char *text)
+{
+    return qn_str_is_utf8(qn_str_from_cstr(text));
+}
+
+/* JSON carries nothing else: what is not UTF-8 would be left out of the request. */
+static bool check_utf8(const struct qn_options *options, struct qn_error *err)
+{
+    for (size_t i = 0; i < options->word_count; i++) {
+        if (!is_utf8(options->words[i])) {
+            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "word %zu is not UTF-8", i + 1);
+        }
+    }
+    for (size_t i = 0; i < options->count; i++) {
+        const char *text = qn_options_text(options, i);
+        if (text != NULL && !is_utf8(text)) {
+            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "the value of --%s is not UTF-8",
+                           options->table[i].name);
+        }
+    }
+    return true;
+}
+
 bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn_option *table,
                     size_t count, size_t words_min, size_t words_max, int argc, char **argv,
                     int *ret_code)
@@ -79,7 +102,8 @@ bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn
     if (remote->options.wants_help) {
         print_help(usage, table, count);
         *ret_code = QN_EXIT_OK;
-    } else if (!check_words(remote, words_min, words_max, &err)) {
+    } else if (!check_words(remote, words_min, words_max, &err) ||
+               !check_utf8(&remote->options, &err)) {
         *ret_code = qn_remote_misuse(remote, &err);
     } else {
         options.endpoint = endpoint_of(remote);

@@ -1,9 +1,11 @@
 """Subcommands against a running server."""
 import json
+import subprocess
 
 import pytest
 
-from commands import refused, run
+from commands import environment, refused, run
+from exchange import process
 
 
 @pytest.fixture
@@ -175,6 +177,19 @@ def test_body_from_stdin(quern, words):
     succeeds(quern(*words, stdin="from\nstdin"))
     (message,) = json.loads(succeeds(quern("receive", "orders", "--json")))
     assert message["Body"] == "from\nstdin"
+
+
+@pytest.mark.parametrize("words", [["send", "a\udcff", "b"], ["send", "a", "b\udcff"], ["receive", "\udcff"],
+                                   ["send", "a.fifo", "b", "--group", "\udcff"]], ids=["queue", "body", "receive", "group"])
+def test_what_is_not_utf8_is_refused(words):
+    """It was left out of the request, and the server missed it."""
+    assert "UTF-8" in refused(*words)
+
+
+def test_body_from_stdin_that_is_not_utf8_is_refused():
+    answer = subprocess.run([process.program(), "send", "a", "-"], input=b"a\xffb", capture_output=True,
+                            timeout=20, env=environment(), check=False)
+    assert (answer.returncode, answer.stderr) == (2, b"error send: the body from stdin is not UTF-8\n")
 
 
 def test_send_to_fifo(quern):
