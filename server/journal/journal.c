@@ -67,6 +67,12 @@ static bool recover(struct qn_journal *journal, struct qn_store_meta *meta, bool
     journal->ring =
         qn_ring_new(qn_ring_file_data(journal->file), journal->file->size, meta->database_id);
     qn_ring_recover(journal->ring, meta->boot, meta->position, &cursor);
+    if (qn_ring_is_ahead(journal->ring, meta->boot)) {
+        return qn_fail(err, QN_ERR_INTERNAL,
+                       "%s is older than its ring: bring back its -wal file, or remove the ring to "
+                       "go on without later changes",
+                       journal->store->path);
+    }
     if (qn_ring_is_broken(journal->ring)) {
         qn_log(QN_LOG_WARN, "journal",
                "the ring has a bad record: replay stops before it, later changes are lost "

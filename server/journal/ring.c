@@ -177,6 +177,17 @@ bool qn_ring_is_broken(const struct qn_ring *ring)
     return false;
 }
 
+bool qn_ring_is_ahead(struct qn_ring *ring, uint64_t boot)
+{
+    uint64_t at;
+
+    qn_ring_set_boot(ring, boot + 1);
+    bool is_ahead =
+        find_good(ring, atomic_load(&ring->tail), atomic_load(&ring->last_lsn) + 1, &at);
+    qn_ring_set_boot(ring, boot);
+    return is_ahead;
+}
+
 /* The payload goes first, the header last: a record that is half there has no header that fits it.
  */
 static void write_record(struct qn_ring *ring, uint64_t offset, struct header header,

@@ -43,6 +43,9 @@ void qn_ring_recover(struct qn_ring *ring, uint64_t boot, struct qn_ring_positio
  * one was written and is not whole. Looks some way ahead: records that are good behind a gap give
  * it away. */
 bool qn_ring_is_broken(const struct qn_ring *ring);
+/* After a recovery: whether records of the start behind `boot` follow. A start's number is in the
+ * database before its first record is here, so the database is an older state of itself. */
+bool qn_ring_is_ahead(struct qn_ring *ring, uint64_t boot);
 /* From here on records belong to start number `boot`. */
 void qn_ring_set_boot(struct qn_ring *ring, uint64_t boot);
 

@@ -159,6 +159,27 @@ def test_a_truncated_file_is_refused_and_destroys_nothing(store, size):
     assert bodies(store) == BODIES
 
 
+def test_a_database_without_its_wal_is_refused_and_destroys_nothing(folder):
+    """As somebody leaves it who copies the database and its ring of a killed server: they were taken, all changes
+    since the last checkpoint were lost, and later ones were written over those in the ring."""
+    store = Store(folder, ends_by="kill")
+    store.start()
+    store.queue("q")
+    for body in BODIES:
+        store.send("q", body)
+    store.end()
+    wal = folder / (store.path.name + "-wal")
+    content = wal.read_bytes()
+    wal.unlink()
+    before = on_disk(folder)["quern.db-ring"]
+    refused(serve("--db", store.path), "quern.db is older than its ring", "-wal")
+    assert on_disk(folder)["quern.db-ring"] == before
+    wal.write_bytes(content)
+    store.start()
+    assert bodies(store) == BODIES
+    store.end()
+
+
 @pytest.mark.parametrize("size", [None, 0], ids=["gone", "empty"])
 def test_without_its_ring_a_database_goes_on_and_says_so(store, size):
     path = ring_file.path_of(store)
