@@ -33,7 +33,7 @@ struct qn_arena_chunk {
 
 enum {
     ALIGNMENT = 16,
-    FIRST_CAP = 4096 - (int)sizeof(struct qn_arena_chunk) - ALIGNMENT,
+    FIRST_CAP = 2048 - (int)sizeof(struct qn_arena_chunk) - ALIGNMENT,
     CAP_MAX = 64 * 1024
 };
 
