@@ -29,20 +29,16 @@ static const char entry_of_batch[] = "send_batch.entry:";
 
 static bool is_known(struct qn_str name)
 {
-    char text[sizeof(entry_of_batch) + 2];
+    const struct qn_str entry = qn_str_from_cstr(entry_of_batch);
+    int64_t number;
 
     for (size_t i = 0; i < NAME_COUNT; i++) {
         if (qn_str_equal(name, qn_str_from_cstr(names[i]))) {
             return true;
         }
     }
-    for (int n = 1; n <= BATCH_MAX; n++) {
-        (void)snprintf(text, sizeof(text), "%s%d", entry_of_batch, n);
-        if (qn_str_equal(name, qn_str_from_cstr(text))) {
-            return true;
-        }
-    }
-    return false;
+    return qn_str_starts_with(name, entry) &&
+           qn_str_to_int64(qn_str_from(name, entry.len), 1, BATCH_MAX, &number);
 }
 
 static bool fail_unknown(struct qn_str name, struct qn_error *err)
