@@ -1,5 +1,4 @@
 /* `--failpoint`: a name that no place in the server has would never be met. */
-#include <stdio.h>
 
 #include "chaos/lex.h"
 #include "server/base/failpoint.h"
@@ -38,7 +37,8 @@ static bool is_known(struct qn_str name)
         }
     }
     return qn_str_starts_with(name, entry) &&
-           qn_str_to_int64(qn_str_from(name, entry.len), 1, BATCH_MAX, &number);
+           qn_str_to_int64(qn_str_from(name, entry.len), 1, BATCH_MAX, &number) &&
+           name.ptr[entry.len] != '0';
 }
 
 static bool fail_unknown(struct qn_str name, struct qn_error *err)
