@@ -167,10 +167,10 @@ static void write_message(struct qn_bench_workload *workload)
     qn_buf_append(body, workload->message, workload->message_len);
     qn_buf_append_char(body, '"');
     if (workload->plan.groups > 0) {
+        int64_t group = workload->plan.first_group + workload->next_group;
         qn_buf_append_format(body,
                              ",\"MessageGroupId\":\"g%lld\",\"MessageDeduplicationId\":\"d%lld\"",
-                             (long long)(workload->plan.first_group + workload->next_group),
-                             (long long)workload->next_id++);
+                             (long long)group, (long long)workload->next_id++);
         workload->next_group = (workload->next_group + 1) % workload->plan.groups;
     }
     qn_buf_append_char(body, '}');
