@@ -5,15 +5,15 @@
 
 void qn_wire_append_json_name(struct qn_buf *buf, const char *name)
 {
-    size_t len = strlen(name);
+    struct qn_str text = qn_str_from_cstr(name);
 
-    if (qn_buf_reserve(buf, len + 3)) {
+    if (qn_buf_reserve(buf, text.len + 3)) {
         char *out = buf->ptr + buf->len;
         out[0] = '"';
-        memcpy(out + 1, name, len);
-        out[len + 1] = '"';
-        out[len + 2] = ':';
-        buf->len += len + 3;
+        memcpy(out + 1, text.ptr, text.len);
+        out[text.len + 1] = '"';
+        out[text.len + 2] = ':';
+        buf->len += text.len + 3;
     }
 }
 
