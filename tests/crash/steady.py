@@ -1,13 +1,12 @@
 """Clients of a server that may refuse changes or die, each with queues of its own: so each knows exactly
 what must be there. A refusal has changed nothing; only a request without an answer may or may not have
 happened, and as a whole."""
-import http.client
 import random
 import threading
 
-from durable import Connection, Refused, peek
+from client import Client
+from durable import Refused, peek
 
-GONE = (OSError, http.client.HTTPException)
 LEASE_S = 3600  # no lease ends by itself
 
 
@@ -19,34 +18,17 @@ class Kept:
         self.handle = handle
 
 
-class Worker(threading.Thread):
+class Worker(Client):
     """Sends, receives, deletes and changes visibilities on one queue until `over` is set."""
 
     def __init__(self, number, life, state):
-        super().__init__(daemon=True)
+        super().__init__(number, life)
         self.state = state
         self.random = random.Random("%d in life %d" % (number, life))
         self.label = "%d.%d" % (number, life)
         self.serial = 0
         self.answers = 0
         self.refusals = 0
-        self.error = None
-
-    def begin(self, port, over):
-        self.connection = Connection(port)
-        self.over = over
-        self.start()
-
-    def run(self):
-        try:
-            while not self.over.is_set():
-                self.act()
-        except GONE:
-            pass
-        except Exception as error:  # shown by the test, whose thread is another
-            self.error = error
-        finally:
-            self.connection.close()
 
     def ask(self, kind, bodies, action, **members):
         """The answer, or None for a refusal for want of room."""
