@@ -27,13 +27,15 @@ struct qn_batch_slot {
 void qn_batch_init(struct qn_batch *batch)
 {
     *batch = (struct qn_batch){.slots = NULL};
+    qn_removal_init(&batch->removal);
 }
 
 void qn_batch_done(struct qn_batch *batch)
 {
     qn_memory_free(batch->slots);
     qn_memory_free(batch->table);
-    *batch = (struct qn_batch){.slots = NULL};
+    qn_removal_done(&batch->removal);
+    qn_batch_init(batch);
 }
 
 void qn_batch_clear(struct qn_batch *batch)
@@ -231,7 +233,8 @@ static int apply_single(const struct qn_batch_slot *slot, struct qn_store *store
     }
 }
 
-static int apply_slot(const struct qn_batch_slot *slot, struct qn_store *store)
+static int apply_slot(struct qn_batch *batch, const struct qn_batch_slot *slot,
+                      struct qn_store *store)
 {
     if (slot->is_new && slot->is_gone) {
         return SQLITE_OK;
@@ -239,14 +242,16 @@ static int apply_slot(const struct qn_batch_slot *slot, struct qn_store *store)
     switch (slot->kind) {
     case SLOT_MESSAGE: {
         if (slot->is_gone) {
-            return qn_rows_run_number(store, QN_SQL_message_delete, slot->key);
+            qn_removal_add_message(&batch->removal, slot->key);
+            return SQLITE_OK;
         }
         struct qn_row row = row_of(slot);
         return qn_rows_put_message(store, &row.message);
     }
     case SLOT_CONTENT: {
         if (slot->is_gone) {
-            return qn_rows_run_number(store, QN_SQL_content_delete, slot->key);
+            qn_removal_add_content(&batch->removal, slot->key);
+            return SQLITE_OK;
         }
         struct qn_row row = row_of(slot);
         return qn_rows_put_content(store, slot->key, row.content);
@@ -277,11 +282,15 @@ static int apply_trim(const struct qn_batch_slot *slot, struct qn_store *store)
     return qn_store_run(store, sql);
 }
 
-int qn_batch_apply(const struct qn_batch *batch, struct qn_store *store)
+int qn_batch_apply(struct qn_batch *batch, struct qn_store *store)
 {
     int rc = SQLITE_OK;
+    qn_removal_clear(&batch->removal);
     for (uint32_t i = 0; rc == SQLITE_OK && i < batch->slot_count; i++) {
-        rc = apply_slot(&batch->slots[i], store);
+        rc = apply_slot(batch, &batch->slots[i], store);
+    }
+    if (rc == SQLITE_OK) {
+        rc = qn_removal_apply(&batch->removal, store);
     }
     /* The last trim of a queue stands where its first one stood: rows that the batch put in between
      * must be there before. It never reaches the ones put after it, because keys grow with time. */

@@ -3,6 +3,7 @@
 #ifndef QN_JOURNAL_BATCH_H
 #define QN_JOURNAL_BATCH_H
 
+#include "server/journal/removal.h"
 #include "server/journal/ring.h"
 #include "server/journal/store.h"
 
@@ -16,7 +17,8 @@ struct qn_batch {
     uint32_t table_size; /* power of two */
     uint64_t entries;
     uint64_t bytes;
-    bool has_queues; /* some queue changed: there may be more dead rows than before */
+    struct qn_removal removal; /* of what is being applied */
+    bool has_queues;           /* some queue changed: there may be more dead rows than before */
 };
 
 void qn_batch_init(struct qn_batch *batch);
@@ -31,6 +33,6 @@ QN_MUST_CHECK bool qn_batch_add(struct qn_batch *batch, struct qn_str payload);
 bool qn_batch_is_full(const struct qn_batch *batch);
 
 /* Within a transaction. Can be repeated after a rollback. SQLite's code. */
-int qn_batch_apply(const struct qn_batch *batch, struct qn_store *store);
+int qn_batch_apply(struct qn_batch *batch, struct qn_store *store);
 
 #endif

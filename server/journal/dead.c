@@ -10,21 +10,16 @@ enum { SLICE = 5000 };
 /* Above every generation: nothing of the queue is left to live. */
 #define BELOW_ALL (INT64_C(1) << 32)
 
-struct qn_dead_message {
-    int64_t key;
-    int64_t content_id;
-};
-
 void qn_dead_init(struct qn_dead *dead)
 {
     *dead = (struct qn_dead){.number = -1};
-    dead->messages = qn_memory_new_array(SLICE, sizeof(*dead->messages));
+    qn_removal_init(&dead->slice);
 }
 
 void qn_dead_done(struct qn_dead *dead)
 {
-    qn_memory_free(dead->messages);
-    *dead = (struct qn_dead){.number = -1};
+    qn_removal_done(&dead->slice);
+    qn_dead_init(dead);
 }
 
 static int64_t first_key(int64_t number)
@@ -69,29 +64,23 @@ static int remove_messages(struct qn_dead *dead, struct qn_store *store, bool *r
 {
     sqlite3_stmt *select = store->statements[QN_SQL_dead_messages];
     int looked_at = 0;
-    int count = 0;
     int rc;
 
+    qn_removal_clear(&dead->slice);
     sqlite3_bind_int64(select, 1, dead->next_key);
     sqlite3_bind_int64(select, 2, last_key(dead->number));
     sqlite3_bind_int64(select, 3, SLICE);
     while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
         int64_t key = sqlite3_column_int64(select, 0);
         if (sqlite3_column_int64(select, 2) < dead->below) {
-            dead->messages[count++] =
-                (struct qn_dead_message){key, sqlite3_column_int64(select, 1)};
+            qn_removal_add_message(&dead->slice, key);
+            qn_removal_add_content(&dead->slice, sqlite3_column_int64(select, 1));
         }
         dead->next_key = key + 1;
         looked_at++;
     }
     int reset = sqlite3_reset(select);
-    rc = rc == SQLITE_DONE ? SQLITE_OK : reset;
-    for (int i = 0; rc == SQLITE_OK && i < count; i++) {
-        rc = qn_rows_run_number(store, QN_SQL_message_delete, dead->messages[i].key);
-        if (rc == SQLITE_OK) {
-            rc = qn_rows_run_number(store, QN_SQL_content_delete, dead->messages[i].content_id);
-        }
-    }
+    rc = rc == SQLITE_DONE ? qn_removal_apply(&dead->slice, store) : reset;
     *ret_is_end = looked_at < SLICE;
     return rc;
 }

@@ -4,14 +4,14 @@
 #ifndef QN_JOURNAL_DEAD_H
 #define QN_JOURNAL_DEAD_H
 
-#include "server/journal/store.h"
+#include "server/journal/removal.h"
 
 /* How far the slices have got in the queue under way. */
 struct qn_dead {
     int64_t number; /* of the queue, or -1 */
     int64_t below;
     int64_t next_key;
-    struct qn_dead_message *messages; /* of one slice */
+    struct qn_removal slice;
 };
 
 void qn_dead_init(struct qn_dead *dead);

@@ -145,7 +145,9 @@ Test(dead, the_content_of_a_message_that_moved_away_stays)
     put_queue(2, 0);
     fill(1, 0, 0, 10);
     struct qn_row row = message_row(1, 3, "body");
-    cr_assert_eq(qn_rows_run_number(store, QN_SQL_message_delete, row.message.key), SQLITE_OK);
+    qn_removal_clear(&dead.slice);
+    qn_removal_add_message(&dead.slice, row.message.key);
+    cr_assert_eq(qn_removal_apply(&dead.slice, store), SQLITE_OK);
     row.message.key = QN_MESSAGE_KEY(2, 1);
     cr_assert_eq(qn_rows_put_message(store, &row.message), SQLITE_OK);
     cr_assert_eq(qn_dead_note_drop(store, 1), SQLITE_OK);
