@@ -27,13 +27,19 @@ static bool refuse(const struct qn_rule *rule, struct qn_str source, struct qn_e
 
 size_t qn_plan_harness_part(const struct qn_rule *rule)
 {
-    size_t i = 0;
+    size_t pause = rule->action_count; /* the first of the pauses right before */
 
-    while (i < rule->action_count &&
-           qn_verb_of(rule->actions[i].verb)->carrier != QN_CARRIED_BY_HARNESS) {
-        i++;
+    for (size_t i = 0; i < rule->action_count; i++) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        if (verb == QN_DO_AFTER) {
+            pause = pause < i ? pause : i;
+        } else if (qn_verb_of(verb)->carrier == QN_CARRIED_BY_HARNESS) {
+            return pause < i ? pause : i; /* who acts behind a pause waits for it */
+        } else {
+            pause = rule->action_count;
+        }
     }
-    return i;
+    return rule->action_count;
 }
 
 /* One action by itself. */
@@ -41,9 +47,6 @@ static bool check_action(const struct qn_rule *rule, const struct qn_rule_action
                          struct qn_error *err)
 {
     const struct qn_verb *verb = qn_verb_of(action->verb);
-    bool can_wait = action->verb == QN_DO_EXPIRE_LEASE || action->verb == QN_DO_RESURRECT ||
-                    action->verb == QN_DO_CRASH || verb->carrier == QN_CARRIED_BY_HARNESS;
-
     if (verb->carrier == QN_CARRIED_BY_NOBODY) {
         return refuse(rule, action->source, err,
                       "action \"%s\" is part of the grammar but this version does not carry it out",
@@ -54,55 +57,58 @@ static bool check_action(const struct qn_rule *rule, const struct qn_rule_action
                       "action \"crash server at\" is part of the grammar but this version does not "
                       "carry it out; arm the failpoint instead");
     }
-    if (action->after_ms > 0 && !can_wait) {
+    if (action->after_ms > 0 && verb->need == QN_NEEDS_REQUEST) {
         return refuse(rule, action->source, err,
-                      "\"after\" before \"%s\" is part of the grammar but this version does not "
-                      "carry it out; use delay",
-                      verb->word);
+                      "the request would not wait for \"%s\": write \"delay D then %s\"",
+                      verb->word, verb->word);
+    }
+    if (action->after_ms > 0 && action->verb == QN_DO_MARK) {
+        return refuse(rule, action->source, err, "a mark is set when the rule fires, not later");
     }
     return true;
 }
 
-/* Whether an action may follow the one before it. The server decides about a request once, and does
- * what else it does at the same time; what the harness does comes last. */
-static bool check_order(const struct qn_rule *rule, size_t i, bool has_verdict,
+/* Whether an action may follow those before it. A request can wait, more than once, and then one
+ * thing is done to it; what the harness does comes last. */
+static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb verdict,
                         struct qn_error *err)
 {
     const struct qn_rule_action *action = &rule->actions[i];
     const struct qn_verb *verb = qn_verb_of(action->verb);
     enum qn_rule_verb before = i > 0 ? rule->actions[i - 1].verb : QN_DO_COUNT;
 
-    if (verb->carrier == QN_CARRIED_BY_HARNESS) {
-        if (action->verb == QN_DO_AFTER && before != QN_DO_HOLD) {
-            return refuse(
-                rule, action->source, err,
-                "nothing waits here: \"after\" stands before an action or behind \"hold\"");
-        }
+    if (action->verb == QN_DO_AFTER && before != QN_DO_HOLD) {
+        return refuse(rule, action->source, err,
+                      "nothing waits here: \"after\" stands before an action or behind \"hold\"");
+    }
+    if (verb->carrier == QN_CARRIED_BY_HARNESS || action->verb == QN_DO_AFTER) {
         return true;
     }
     if (qn_plan_harness_part(rule) < i) {
         return refuse(rule, action->source, err,
-                      "\"%s\" is the server's and \"%s\" before it the harness's: this version "
-                      "carries out the server's first",
+                      "\"%s\" is the server's and \"%s\" before it the harness's: the server does "
+                      "its part first",
                       verb->word, qn_rule_verb_name(before));
     }
-    if (before == QN_DO_HOLD || before == QN_DO_CRASH) {
+    if (before == QN_DO_CRASH || before == QN_DO_RESTORE) {
         return refuse(rule, action->source, err,
-                      "behind \"%s\" this version carries out actions of the harness only, such as "
-                      "\"kill instance\"",
-                      qn_rule_verb_name(before));
+                      "behind \"%s\" there is no server that could do \"%s\"",
+                      qn_rule_verb_name(before), verb->word);
     }
-    if (has_verdict && (verb->need == QN_NEEDS_REQUEST || action->verb == QN_DO_CRASH)) {
+    bool decides =
+        verb->need == QN_NEEDS_REQUEST || (action->verb == QN_DO_CRASH && action->after_ms == 0);
+    if (decides && verdict != QN_DO_COUNT && verdict != QN_DO_DELAY && verdict != QN_DO_HOLD) {
         return refuse(rule, action->source, err,
-                      "\"%s\" is a second answer to one request: this version carries out one",
-                      verb->word);
+                      "behind \"%s\" nothing more can be done to the request: \"%s\" stands before "
+                      "it or in a rule of its own",
+                      qn_rule_verb_name(verdict), verb->word);
     }
     return true;
 }
 
 bool qn_plan_carries(const struct qn_rule *rule, struct qn_error *err)
 {
-    bool has_verdict = false;
+    enum qn_rule_verb verdict = QN_DO_COUNT; /* the last one so far */
 
     if (rule->target != QN_TARGET_SQS && rule->target != QN_TARGET_CLOCK) {
         const char *target = qn_rule_target_name(rule->target);
@@ -112,11 +118,12 @@ bool qn_plan_carries(const struct qn_rule *rule, struct qn_error *err)
                       target);
     }
     for (size_t i = 0; i < rule->action_count; i++) {
-        if (!check_action(rule, &rule->actions[i], err) ||
-            !check_order(rule, i, has_verdict, err)) {
+        if (!check_action(rule, &rule->actions[i], err) || !check_order(rule, i, verdict, err)) {
             return false;
         }
-        has_verdict = has_verdict || qn_verb_of(rule->actions[i].verb)->need == QN_NEEDS_REQUEST;
+        if (qn_verb_of(rule->actions[i].verb)->need == QN_NEEDS_REQUEST) {
+            verdict = rule->actions[i].verb;
+        }
     }
     return true;
 }

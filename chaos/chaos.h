@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "server/base/buf.h"
+#include "server/model/effect.h"
 #include "server/model/event.h"
 #include "server/model/verdict.h"
 

@@ -1,7 +1,6 @@
-/* What a rule that fires gives: a verdict, effects, events. */
+/* What a rule that fires gives: a verdict and events here, effects in chain.c. */
 #include "chaos/plan.h"
 #include "chaos/verbs.h"
-#include "server/base/random.h"
 
 enum { IDS_SHOWN = 10 };
 
@@ -29,11 +28,19 @@ static const struct {
     {QN_DO_FAIL_ENTRIES, QN_VERDICT_FAIL_ENTRIES},
     {QN_DO_FALSE_EMPTY, QN_VERDICT_FALSE_EMPTY},
     {QN_DO_SHORT, QN_VERDICT_SHORT},
+    {QN_DO_DUP_IN_BATCH, QN_VERDICT_DUP_IN_BATCH},
+    {QN_DO_DELIVER_TO_BOTH, QN_VERDICT_DELIVER_TO_BOTH},
+    {QN_DO_BAD_MD5, QN_VERDICT_BAD_MD5},
+    {QN_DO_NO_MD5, QN_VERDICT_NO_MD5},
+    {QN_DO_GARBAGE, QN_VERDICT_GARBAGE},
     {QN_DO_DELAY, QN_VERDICT_DELAY},
     {QN_DO_HOLD, QN_VERDICT_HOLD},
+    {QN_DO_BANDWIDTH, QN_VERDICT_BANDWIDTH},
+    {QN_DO_SLOW_CLOSE, QN_VERDICT_SLOW_CLOSE},
     {QN_DO_HANG, QN_VERDICT_HANG},
     {QN_DO_RESET, QN_VERDICT_RESET},
     {QN_DO_CLOSE, QN_VERDICT_CLOSE},
+    {QN_DO_TRUNCATE, QN_VERDICT_TRUNCATE},
     {QN_DO_CRASH, QN_VERDICT_CRASH},
 };
 
@@ -61,12 +68,10 @@ static uint64_t lowest_bits(uint64_t mask, int64_t count)
 static int64_t delay_of(const struct qn_plan *plan, const struct qn_plan_rule *from,
                         const struct qn_rule_action *action, uint64_t match)
 {
-    const struct qn_rule_when *when = &from->rule->when;
     int64_t delay_ms = action->duration_ms;
 
     if (action->jitter_ms > 0) {
-        uint64_t seed = when->has_seed ? when->seed : plan->options.seed;
-        uint64_t draw = qn_random_mix(seed, from->state.hash, ~match);
+        uint64_t draw = qn_chain_draw(plan, from, ~match, 0);
         delay_ms += (int64_t)(draw % (uint64_t)(2 * action->jitter_ms + 1)) - action->jitter_ms;
     }
     return delay_ms > 0 ? delay_ms : 0;
@@ -91,7 +96,8 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
     *verdict = (struct qn_verdict){.kind = kind_of(action->verb),
                                    .rule = from->name,
                                    .entry_mask = decision->fired,
-                                   .count = -1};
+                                   .count = -1,
+                                   .draw = qn_chain_draw(plan, from, decision->match, 0)};
     switch (action->verb) {
     case QN_DO_ERROR:
         verdict->error = action->error;
@@ -107,13 +113,18 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
                 : decision->fired & qn_rule_pred_match(action->entries, scene->subject);
         break;
     case QN_DO_SHORT:
+    case QN_DO_BANDWIDTH:
         verdict->count = action->count;
+        break;
+    case QN_DO_SLOW_CLOSE:
+        verdict->delay_ms = action->duration_ms;
         break;
     case QN_DO_DELAY:
         verdict->delay_ms = delay_of(plan, from, action, decision->match);
         break;
     case QN_DO_RESET:
     case QN_DO_CLOSE:
+    case QN_DO_TRUNCATE:
     case QN_DO_HANG:
     case QN_DO_CRASH:
         verdict->fraction = fraction_of(from->rule->point, action);
@@ -121,59 +132,6 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
         break;
     default:
         break;
-    }
-}
-
-static void queue_effect(struct qn_plan *plan, const struct qn_plan_rule *from,
-                         struct qn_effect effect)
-{
-    struct qn_str *const texts[] = {&effect.rule, &effect.account, &effect.queue,
-                                    &effect.message_id};
-    size_t size = 0;
-
-    for (size_t i = 0; i < 4; i++) {
-        size += texts[i]->len;
-    }
-    struct qn_plan_effect *item = qn_memory_new(sizeof(*item) + size);
-    char *end = item->text;
-    for (size_t i = 0; i < 4; i++) {
-        if (!qn_str_is_none(*texts[i])) {
-            memcpy(end, texts[i]->ptr, texts[i]->len);
-            texts[i]->ptr = end;
-            end += texts[i]->len;
-        }
-    }
-    item->effect = effect;
-    item->from = from;
-    struct qn_plan_effect **place = &plan->effects;
-    while (*place != NULL && (*place)->effect.due_ms <= effect.due_ms) {
-        place = &(*place)->next;
-    }
-    item->next = *place;
-    *place = item;
-}
-
-static void queue_effects(struct qn_plan *plan, const struct qn_plan_rule *from,
-                          const struct qn_rule_action *action, const struct qn_plan_scene *scene,
-                          uint64_t fired)
-{
-    const struct qn_rule_subject *subject = scene->subject;
-    struct qn_effect effect = {.kind = QN_EFFECT_CRASH_SERVER,
-                               .rule = from->name,
-                               .due_ms = scene->now_ms + action->after_ms,
-                               .queue = subject->queue};
-
-    if (action->verb == QN_DO_CRASH) {
-        queue_effect(plan, from, effect);
-        return;
-    }
-    effect.kind = action->verb == QN_DO_RESURRECT ? QN_EFFECT_RESURRECT : QN_EFFECT_EXPIRE_LEASE;
-    effect.account = scene->facts != NULL ? scene->facts->account : scene->event->account;
-    for (size_t i = 0; i < subject->message_count && i < 64; i++) {
-        effect.message_id = subject->messages[i].message_id;
-        if ((fired >> i & 1U) != 0 && !qn_str_is_none(effect.message_id)) {
-            queue_effect(plan, from, effect);
-        }
     }
 }
 
@@ -290,6 +248,38 @@ void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan
     qn_event_list_add(scene->events, &event);
 }
 
+/* Verdicts in their order: each but the last is a DELAY or HOLD, behind which the next one comes.
+ */
+static bool judge_chain(const struct qn_plan *plan, const struct qn_plan_rule *from,
+                        const struct qn_plan_scene *scene, const struct qn_rule_decision *decision,
+                        struct qn_verdict *ret_first, enum qn_rule_verb *ret_done)
+{
+    const struct qn_rule *rule = from->rule;
+    struct qn_verdict *last = NULL;
+
+    for (size_t i = 0; i < rule->action_count; i++) {
+        const struct qn_rule_action *action = &rule->actions[i];
+        struct qn_verdict *place = ret_first;
+        if (!qn_chain_is_verdict(action, scene)) {
+            continue;
+        }
+        if (last != NULL) {
+            place = qn_arena_alloc(scene->arena, sizeof(*place));
+            if (place == NULL) {
+                break; /* the request is over its ceiling and will be refused */
+            }
+            last->then = place;
+        }
+        judge(plan, from, action, scene, decision, place);
+        if (place->kind == QN_VERDICT_FAIL_ENTRIES && place->entry_mask == 0) {
+            return false;
+        }
+        *ret_done = last == NULL ? action->verb : *ret_done;
+        last = place;
+    }
+    return true;
+}
+
 bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
                   const struct qn_plan_scene *scene, const struct qn_rule_decision *decision,
                   struct qn_verdict *ret_verdict)
@@ -298,16 +288,7 @@ bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
     struct qn_verdict verdict = {.kind = QN_VERDICT_PASS, .rule = QN_STR_NONE};
     enum qn_rule_verb done = QN_DO_COUNT; /* what the fault event calls it */
 
-    for (size_t i = 0; i < rule->action_count; i++) {
-        const struct qn_rule_action *action = &rule->actions[i];
-        bool crashes_here =
-            action->verb == QN_DO_CRASH && action->after_ms == 0 && scene->facts != NULL;
-        if (qn_verb_of(action->verb)->need == QN_NEEDS_REQUEST || crashes_here) {
-            judge(plan, from, action, scene, decision, &verdict);
-            done = action->verb;
-        }
-    }
-    if (verdict.kind == QN_VERDICT_FAIL_ENTRIES && verdict.entry_mask == 0) {
+    if (!judge_chain(plan, from, scene, decision, &verdict, &done)) {
         return false;
     }
     for (size_t i = 0; i < rule->action_count; i++) {
@@ -316,14 +297,11 @@ bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
             struct qn_event mark = event_of(QN_EVENT_MARK, scene, from);
             mark.reason = action->text;
             qn_event_list_add(scene->events, &mark);
-        } else if (action->verb == QN_DO_EXPIRE_LEASE || action->verb == QN_DO_RESURRECT ||
-                   (action->verb == QN_DO_CRASH && verdict.kind != QN_VERDICT_CRASH)) {
-            queue_effects(plan, from, action, scene, decision->fired);
-        } else {
-            continue;
+            done = done == QN_DO_COUNT ? action->verb : done;
         }
-        done = done == QN_DO_COUNT ? action->verb : done;
     }
+    enum qn_rule_verb first_effect = qn_chain_queue(plan, from, scene, decision);
+    done = done == QN_DO_COUNT ? first_effect : done;
     tell_fault(from, scene, decision,
                verdict.kind == QN_VERDICT_PASS ? decision->fired : verdict.entry_mask, done);
     *ret_verdict = verdict;

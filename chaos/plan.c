@@ -50,28 +50,12 @@ static void free_rule(struct qn_plan_rule *item)
     qn_memory_free(item);
 }
 
-/* All of them, or those of one rule. */
-static void drop_effects(struct qn_plan *plan, const struct qn_plan_rule *from)
-{
-    struct qn_plan_effect **place = &plan->effects;
-
-    while (*place != NULL) {
-        struct qn_plan_effect *effect = *place;
-        if (from == NULL || effect->from == from) {
-            *place = effect->next;
-            qn_memory_free(effect);
-        } else {
-            place = &effect->next;
-        }
-    }
-}
-
 void qn_plan_free(struct qn_plan *plan)
 {
     if (plan == NULL) {
         return;
     }
-    drop_effects(plan, NULL);
+    qn_chain_drop(plan, NULL);
     qn_memory_free(plan->taken);
     for (size_t i = 0; i < plan->rule_count; i++) {
         free_rule(plan->rules[i]);
@@ -149,7 +133,7 @@ static void take_away(struct qn_plan *plan, size_t index)
 {
     struct qn_plan_rule *item = plan->rules[index];
 
-    drop_effects(plan, item);
+    qn_chain_drop(plan, item);
     plan->cares[qn_plan_point(item->rule->point)] -= is_request_rule(item->rule);
     plan->rule_count--;
     memmove(&plan->rules[index], &plan->rules[index + 1],
@@ -419,19 +403,6 @@ int64_t qn_plan_next_ms(const struct qn_plan *plan)
         next_ms = tick_ms < next_ms ? tick_ms : next_ms;
     }
     return next_ms;
-}
-
-bool qn_plan_take_effect(struct qn_plan *plan, int64_t now_ms, struct qn_effect *ret_effect)
-{
-    qn_memory_free(plan->taken);
-    plan->taken = NULL;
-    if (plan->effects == NULL || plan->effects->effect.due_ms > now_ms) {
-        return false;
-    }
-    plan->taken = plan->effects;
-    plan->effects = plan->taken->next;
-    *ret_effect = plan->taken->effect;
-    return true;
 }
 
 void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events)

@@ -63,6 +63,24 @@ bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
 void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan_rule *first,
                            const struct qn_plan_scene *scene,
                            const struct qn_rule_decision *decision);
+/* chain.c: effects. */
+/* Whether the action is done by an effect, and not by a verdict alone. */
+bool qn_chain_has_effect(enum qn_rule_verb verb);
+/* Whether the action decides about the request itself. */
+bool qn_chain_is_verdict(const struct qn_rule_action *action, const struct qn_plan_scene *scene);
+/* A random number of the rule's own, for one of its matches. */
+uint64_t qn_chain_draw(const struct qn_plan *plan, const struct qn_plan_rule *from, uint64_t match,
+                       uint64_t index);
+/* Real milliseconds until the server comes back after the rule's crash; -1: nothing is said. */
+int64_t qn_chain_restart_ms(const struct qn_rule *rule);
+/* Queues the effects of a rule that fires: each comes when the action before it is finished, behind
+ * `after` and `delay` so much later. The first action that has one; QN_DO_COUNT: none has. */
+enum qn_rule_verb qn_chain_queue(struct qn_plan *plan, const struct qn_plan_rule *from,
+                                 const struct qn_plan_scene *scene,
+                                 const struct qn_rule_decision *decision);
+/* Forgets what is queued; with a rule, its effects only. */
+void qn_chain_drop(struct qn_plan *plan, const struct qn_plan_rule *from);
+
 /* The point of the server at which a rule's point is asked. */
 enum qn_chaos_point qn_plan_point(enum qn_rule_point point);
 

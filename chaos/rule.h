@@ -24,6 +24,12 @@
  *   point  := arrive | pre-commit | post-commit | mid-response | post-response
  *   action := a row of actions.def; "after" DURATION in front of it lets it wait
  *
+ * A chain. Each action comes when the one before it is finished. The request itself can be delayed
+ * or held, more than once, and then one thing is done to it. Behind `delay D` and `after D` all
+ * else comes so much later, by the clock of the server. A held request goes on when the action
+ * behind the hold is finished (which may be `after D` alone), or when it is released over the
+ * control API if nothing stands behind. What the harness carries out comes last.
+ *
  * A DURATION has a unit: 300ms, 2s, 5m, 1h. A LIST is 1,2,4 with or without brackets. A # begins a
  * comment. A value with blanks or signs in it stands in "quotes", with \" and \\ inside.
  *
@@ -101,6 +107,7 @@ struct qn_rule_action {
     struct qn_str text;     /* mark NAME, signal X, crash at FAILPOINT, send FILE, set-attr NAME,
                                reorder HOW, gate, to */
     struct qn_str value;    /* set-attr value, reorder delay KEY */
+    struct qn_str queue;    /* of QUEUE: the one that the action is for; none: the event's */
     struct qn_str *list;    /* outcome LIST */
     size_t list_count;
     struct qn_rule_pred *entries; /* fail-entries PRED, outcome ... for PRED; or NULL */

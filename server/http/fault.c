@@ -38,10 +38,12 @@ static void crash(void)
     (void)kill(getpid(), SIGKILL);
 }
 
-static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at)
+static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at,
+                 const struct qn_verdict *then)
 {
     qn_call_unpark(call);
     call->stage = go_on_at;
+    call->then = then;
     qn_call_wait(call, list);
 }
 
@@ -54,15 +56,15 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
     switch (verdict->kind) {
     case QN_VERDICT_DELAY:
         call->due_ms = qn_clock_monotonic_ms() + verdict->delay_ms;
-        stop(call, &loop->delayed, go_on_at);
+        stop(call, &loop->delayed, go_on_at, verdict->then);
         return true;
     case QN_VERDICT_HOLD:
         call->due_ms = 0; /* in the order in which they came */
-        stop(call, &loop->held, go_on_at);
+        stop(call, &loop->held, go_on_at, verdict->then);
         return true;
     case QN_VERDICT_HANG:
         call->due_ms = 0;
-        stop(call, &loop->hanging, go_on_at);
+        stop(call, &loop->hanging, go_on_at, NULL);
         return true;
     case QN_VERDICT_RESET:
         qn_call_unpark(call);
@@ -79,6 +81,18 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
     default:
         return false;
     }
+}
+
+struct qn_verdict qn_fault_take_next(struct qn_call *call)
+{
+    struct qn_verdict next = {.kind = QN_VERDICT_PASS};
+
+    if (call->then != NULL) {
+        next = *call->then;
+        next.rule = call->rule; /* the rule itself may be gone */
+        call->then = NULL;
+    }
+    return next;
 }
 
 bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
@@ -190,8 +204,10 @@ static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
     qn_random_init(&random, loop->options.seed, loop->options.boot | EFFECT_STREAM,
                    ++loop->effect_count);
     qn_tx_init(loop, &tx, &loop->scratch, &random);
-    if (effect->kind == QN_EFFECT_CRASH_SERVER) {
+    if (effect->kind == QN_EFFECT_CRASH) {
         crash();
+    } else if (effect->kind == QN_EFFECT_RELEASE) {
+        (void)qn_fault_release(loop, effect->rule);
     } else if (queue != NULL && effect->kind == QN_EFFECT_RESURRECT) {
         done = qn_engine_resurrect(&tx, queue, effect->message_id);
     } else if (queue != NULL) {

@@ -115,6 +115,7 @@ struct qn_call {
     int64_t wait_end_ms;              /* monotonic: end of its long poll in real time */
     uint64_t lsn;                     /* what its answer must wait for */
     struct qn_str rule;               /* the rule that touched it last */
+    const struct qn_verdict *then;    /* what is done to it when it goes on, or NULL */
     const struct qn_verdict *verdict; /* what ARRIVE said about entries, or NULL */
     struct qn_facts *facts;           /* as of PRE_COMMIT, for the later points */
     struct qn_str account;            /* of the queue it names */
@@ -313,6 +314,8 @@ void qn_call_unpark(struct qn_call *call);
 /* Carries out a verdict that ends or stops the call; false: it goes on. */
 bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
                     enum qn_call_stage go_on_at);
+/* What comes behind the delay or hold that is over; PASS when nothing does. */
+struct qn_verdict qn_fault_take_next(struct qn_call *call);
 /* At REPLY: notes how much of the answer leaves; false: none of it, or another verdict. */
 bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict);
 /* What was noted, when so much of the answer has left. True: the connection stays, silent. */

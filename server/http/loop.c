@@ -14,21 +14,13 @@ static bool cares(const struct qn_call *call, enum qn_chaos_point point)
            qn_plan_cares(call->loop->parts.plan, point);
 }
 
-/* REPLY: what leaves. */
-static void reply(struct qn_call *call, bool asks)
+static void heed_reply(struct qn_call *call, const struct qn_verdict *verdict)
 {
     struct qn_loop *loop = call->loop;
-    struct qn_verdict verdict = pass;
 
-    if (asks && cares(call, QN_POINT_REPLY)) {
-        const struct qn_facts *facts = qn_facts_after(call);
-        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
-        qn_loop_keep(loop);
-    }
-    if (verdict.kind == QN_VERDICT_ERROR) {
-        qn_fault_answer(call, &verdict);
-    } else if (!qn_fault_cuts(call, &verdict) &&
-               qn_fault_stops(call, &verdict, QN_STAGE_REPLYING)) {
+    if (verdict->kind == QN_VERDICT_ERROR) {
+        qn_fault_answer(call, verdict);
+    } else if (!qn_fault_cuts(call, verdict) && qn_fault_stops(call, verdict, QN_STAGE_REPLYING)) {
         return;
     }
     qn_keep_api_out(call);
@@ -39,23 +31,42 @@ static void reply(struct qn_call *call, bool asks)
     qn_call_respond(call);
 }
 
-/* POST_COMMIT: everything the answer tells of is kept as firmly as it was promised. */
-static void committed(struct qn_call *call, bool asks)
+/* REPLY: what leaves. */
+static void reply(struct qn_call *call)
 {
     struct qn_loop *loop = call->loop;
     struct qn_verdict verdict = pass;
 
-    if (asks && cares(call, QN_POINT_POST_COMMIT)) {
+    if (cares(call, QN_POINT_REPLY)) {
+        const struct qn_facts *facts = qn_facts_after(call);
+        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
+        qn_loop_keep(loop);
+    }
+    heed_reply(call, &verdict);
+}
+
+static void heed_committed(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    if (verdict->kind == QN_VERDICT_ERROR) {
+        qn_fault_answer(call, verdict);
+    } else if (qn_fault_stops(call, verdict, QN_STAGE_COMMITTED)) {
+        return;
+    }
+    reply(call);
+}
+
+/* POST_COMMIT: everything the answer tells of is kept as firmly as it was promised. */
+static void committed(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+    struct qn_verdict verdict = pass;
+
+    if (cares(call, QN_POINT_POST_COMMIT)) {
         const struct qn_facts *facts = qn_facts_after(call);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
         qn_loop_keep(loop);
     }
-    if (verdict.kind == QN_VERDICT_ERROR) {
-        qn_fault_answer(call, &verdict);
-    } else if (qn_fault_stops(call, &verdict, QN_STAGE_COMMITTED)) {
-        return;
-    }
-    reply(call, true);
+    heed_committed(call, &verdict);
 }
 
 bool qn_loop_waits_for_sync(struct qn_call *call)
@@ -79,7 +90,7 @@ static void finish(struct qn_call *call)
 {
     qn_call_unpark(call);
     if (!qn_loop_waits_for_sync(call)) {
-        committed(call, true);
+        committed(call);
     }
 }
 
@@ -155,27 +166,32 @@ static bool is_refused(const struct qn_call *call, struct qn_error *err)
     return false;
 }
 
-/* PRE_COMMIT, and facts for the points behind it. False: the call stops here. */
-static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_verdict *verdict)
+/* PRE_COMMIT, and facts for the points behind it. */
+static void ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_verdict *verdict)
 {
     struct qn_loop *loop = call->loop;
     struct qn_facts facts;
 
     if (!cares(call, QN_POINT_PRE_COMMIT) && !cares(call, QN_POINT_POST_COMMIT) &&
         !cares(call, QN_POINT_REPLY)) {
-        return true;
+        return;
     }
     qn_facts_fill(call, tx, &facts);
     /* A poll that goes on waiting changes nothing. */
     if (facts.message_count == 0 && facts.wait_s > 0 && !tx->wait_is_over &&
         call->request.action->id == QN_ACTION_receive_message) {
-        return true;
+        return;
     }
     qn_facts_remember(call, &facts);
     if (cares(call, QN_POINT_PRE_COMMIT)) {
         *verdict = qn_chaos_at(loop->parts.plan, QN_POINT_PRE_COMMIT, &facts, &loop->events);
         qn_loop_keep(loop); /* a crash must not take the event with it */
     }
+}
+
+/* What PRE_COMMIT said, or what comes behind its delay. False: the call stops here. */
+static bool heed_pre_commit(struct qn_call *call, const struct qn_verdict *verdict)
+{
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
         finish(call);
@@ -229,7 +245,12 @@ static void execute(struct qn_call *call, bool asks)
     if (waits_for_settling(call, &tx, asks)) {
         return;
     }
-    if (asks && call->loop->has_rules && !ask_pre_commit(call, &tx, &verdict)) {
+    if (asks && call->loop->has_rules) {
+        ask_pre_commit(call, &tx, &verdict);
+    } else if (!asks) {
+        verdict = qn_fault_take_next(call);
+    }
+    if (!heed_pre_commit(call, &verdict)) {
         return;
     }
     request->output = qn_arena_alloc(&request->arena, request->action->output->size);
@@ -253,6 +274,19 @@ static void execute(struct qn_call *call, bool asks)
     }
 }
 
+static void heed_arrived(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    if (verdict->kind == QN_VERDICT_ERROR) {
+        qn_fault_answer(call, verdict);
+        finish(call);
+    } else if (!qn_fault_stops(call, verdict, QN_STAGE_ARRIVED)) {
+        if (verdict->kind != QN_VERDICT_PASS) {
+            call->verdict = qn_fault_of_entries(call, verdict);
+        }
+        execute(call, true);
+    }
+}
+
 /* ARRIVE: decoded, nothing looked at. */
 static void arrived(struct qn_call *call)
 {
@@ -267,33 +301,29 @@ static void arrived(struct qn_call *call)
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
         qn_loop_keep(loop);
     }
-    if (verdict.kind == QN_VERDICT_ERROR) {
-        qn_fault_answer(call, &verdict);
-        finish(call);
-        return;
-    }
-    if (qn_fault_stops(call, &verdict, QN_STAGE_ARRIVED)) {
-        return;
-    }
-    call->verdict = qn_fault_of_entries(call, &verdict);
-    execute(call, true);
+    heed_arrived(call, &verdict);
 }
 
 void qn_loop_go_on(struct qn_call *call)
 {
+    struct qn_verdict next = pass;
+
     call->state = QN_CALL_RUNNING;
+    if (call->stage != QN_STAGE_CHECKED) {
+        next = qn_fault_take_next(call);
+    }
     switch (call->stage) {
     case QN_STAGE_ARRIVED:
-        execute(call, true);
+        heed_arrived(call, &next);
         break;
     case QN_STAGE_CHECKED:
         execute(call, false);
         break;
     case QN_STAGE_COMMITTED:
-        reply(call, true);
+        heed_committed(call, &next);
         break;
     case QN_STAGE_REPLYING:
-        reply(call, false);
+        heed_reply(call, &next);
         break;
     }
 }
@@ -317,7 +347,7 @@ void qn_loop_refuse(struct qn_call *call, enum qn_error_code code, const char *m
     call->request.protocol = qn_wire_protocol(&call->request.http);
     qn_keep_api_in(call);
     qn_call_set_error(call, &err, 0);
-    reply(call, true);
+    reply(call);
 }
 
 void qn_loop_begin(struct qn_call *call)
@@ -338,7 +368,7 @@ void qn_loop_begin(struct qn_call *call)
     if (!qn_wire_decode(&call->request, &call->loop->defaults, &err)) {
         qn_keep_api_in(call);
         qn_call_set_error(call, &err, 0);
-        reply(call, true);
+        reply(call);
         return;
     }
     qn_facts_name_queue(call);
@@ -396,7 +426,7 @@ void qn_loop_synced(struct qn_loop *loop)
         if (call->request.request_id[0] == '\0') {
             qn_call_respond(call); /* of the control API */
         } else {
-            committed(call, true);
+            committed(call);
         }
     }
 }

@@ -49,13 +49,22 @@ enum qn_verdict_kind {
                               */
     QN_VERDICT_FALSE_EMPTY,  /* receive: empty at once */
     QN_VERDICT_SHORT,        /* receive: at most `count` messages */
-    QN_VERDICT_DELAY,        /* go on from here after delay_ms (real time) */
-    QN_VERDICT_HOLD,         /* park until released by name over the control API */
-    /* These four at REPLY only after a part of the answer. */
-    QN_VERDICT_HANG,  /* never answer, keep the socket */
-    QN_VERDICT_RESET, /* RST */
-    QN_VERDICT_CLOSE, /* FIN */
-    QN_VERDICT_CRASH  /* SIGKILL of this process, now */
+    QN_VERDICT_DUP_IN_BATCH, /* receive: the named messages twice in the answer, two handles */
+    QN_VERDICT_DELIVER_TO_BOTH, /* receive: the answer waits until another receive of the queue gets
+                                   the named messages too */
+    QN_VERDICT_BAD_MD5,         /* the digests of the answer are wrong */
+    QN_VERDICT_NO_MD5,          /* they are left out */
+    QN_VERDICT_GARBAGE,         /* the answer's body is noise of the same length */
+    QN_VERDICT_DELAY,           /* go on from here after delay_ms (real time) */
+    QN_VERDICT_HOLD,            /* park until released by name over the control API */
+    QN_VERDICT_BANDWIDTH,       /* the answer leaves at `count` bytes a second */
+    QN_VERDICT_SLOW_CLOSE,      /* the answer says close, and the FIN comes delay_ms later */
+    /* These at REPLY only after a part of the answer. */
+    QN_VERDICT_HANG,     /* never answer, keep the socket */
+    QN_VERDICT_RESET,    /* RST */
+    QN_VERDICT_CLOSE,    /* FIN */
+    QN_VERDICT_TRUNCATE, /* the whole Content-Length, a part of the body, FIN */
+    QN_VERDICT_CRASH     /* SIGKILL of this process, now */
 };
 
 struct qn_verdict {
@@ -69,23 +78,9 @@ struct qn_verdict {
     int64_t delay_ms;
     int64_t count;   /* SHORT: messages; at REPLY: bytes of the answer, -1: fraction counts */
     double fraction; /* 0 to 1 */
-};
-
-/* Something a rule wants done to stored messages or to the process, apart from the verdict on a
- * request. */
-enum qn_effect_kind {
-    QN_EFFECT_RESURRECT,    /* a deleted message comes back once: old id, next receive count */
-    QN_EFFECT_EXPIRE_LEASE, /* the lease lapses now */
-    QN_EFFECT_CRASH_SERVER
-};
-
-struct qn_effect {
-    enum qn_effect_kind kind;
-    struct qn_str rule;
-    int64_t due_ms; /* virtual */
-    struct qn_str account;
-    struct qn_str queue;
-    struct qn_str message_id;
+    uint64_t draw;   /* a random number of its own: by seed, rule and match index */
+    const struct qn_verdict *then; /* DELAY, HOLD: what happens when it goes on; in the facts'
+                                      arena, or NULL */
 };
 
 #endif

@@ -171,7 +171,7 @@ Test(observe, a_tick_can_be_once_and_crash_the_server)
     qn_plan_observe(plan, NULL, 10000);
     cr_expect_eq(faults("c"), 1);
     cr_assert(qn_plan_take_effect(plan, 10000, &effect));
-    cr_expect_eq(effect.kind, QN_EFFECT_CRASH_SERVER);
+    cr_expect_eq(effect.kind, QN_EFFECT_CRASH);
     cr_expect_not(qn_plan_take_effect(plan, 10000, &effect));
 }
 

@@ -321,14 +321,16 @@ Test(plan, what_this_server_does_not_carry_out_is_refused)
     refuse("on ReceiveMessage do dup-in-batch", "action \"dup-in-batch\" is part of the grammar");
     refuse("on any do throttle then jump 1h", "column 25: action \"jump\" is part of the grammar");
     refuse("on any do crash server at ring.mid_append", "action \"crash server at\" is part");
-    refuse("on any do after 1s throttle", "\"after\" before \"error\" is part of the grammar");
+    refuse("on any do after 1s throttle", "write \"delay D then error\"");
+    refuse("on any do after 1s mark x", "a mark is set when the rule fires, not later");
     refuse("on work.commit do hold", "column 4: events of sink are the harness's");
     refuse("on invoke do hang", "events of lambda are the harness's");
     refuse("on spawn do mark x", "events of proc are the harness's");
-    refuse("on any do throttle then hang", "\"hang\" is a second answer to one request");
-    refuse("on any do throttle then crash server", "\"crash\" is a second answer");
-    refuse("on any do hold then mark x", "behind \"hold\" this version carries out actions of the "
-                                         "harness only");
+    refuse("on any do throttle then hang",
+           "behind \"error\" nothing more can be done to the request: \"hang\" stands before it");
+    refuse("on any do throttle then delay 1s", "\"delay\" stands before it");
+    refuse("on any do throttle then crash server", "\"crash\" stands before it");
+    refuse("on any do crash server then expire-lease", "there is no server that could do");
     refuse("on any do kill instance then throttle", "\"error\" is the server's and \"kill\"");
     refuse("on any do after 2s", "nothing waits here");
     refuse("on DeleteMesage do hang", "did you mean \"DeleteMessage\"?");

@@ -122,7 +122,6 @@ Test(scenario, faults_that_nobody_carries_out_are_refused)
     expect_fault_refused("on msg.delete do spawn 2", ours);
     expect_fault_refused("on msg.delete do respawn after 1s", ours);
     expect_fault_refused("on tick 5s do freeze server 2s", ours);
-    expect_fault_refused("on Delete* do hold then after 2s", ours);
     expect_fault_refused("on Delete* do restart server", ours);
     expect_fault_refused("on Delete* do kill instance then restart server", ours);
     expect_fault_refused("on Delete* do crash server", "then restart server");
