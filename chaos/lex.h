@@ -49,5 +49,7 @@ bool qn_lex_fail_at(struct qn_lex *lex, size_t at, const char *format, ...) QN_P
 
 /* The word with the fewest slips between, or NULL when none is near. Case counts as no slip. */
 const char *qn_nearest_word(struct qn_str word, const char *const *words, size_t count);
+/* How many slips lie between two words; SIZE_MAX for very long ones. */
+size_t qn_word_slips(struct qn_str a, struct qn_str b);
 
 #endif

@@ -42,6 +42,11 @@ static size_t slips(struct qn_str a, struct qn_str b)
     return above[b.len];
 }
 
+size_t qn_word_slips(struct qn_str a, struct qn_str b)
+{
+    return a.len > LENGTH_MAX || b.len > LENGTH_MAX ? SIZE_MAX : slips(a, b);
+}
+
 const char *qn_nearest_word(struct qn_str word, const char *const *words, size_t count)
 {
     const char *nearest = NULL;

@@ -3,10 +3,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "chaos/lex.h"
 
-enum { NAME_MAX_BYTES = 64, OPTIONS_MAX = 64, HELP_COLUMN = 35 };
+enum { NAME_MAX_BYTES = 64, OPTIONS_MAX = 64, HELP_COLUMN = 35, SLIPS_MAX = 2 };
 
 static void add_text(char ***texts, size_t *count, struct qn_str text)
 {
@@ -163,6 +164,45 @@ static bool take_variable(const struct qn_option *option, const char *variable, 
     return true;
 }
 
+/* A variable that nobody reads and that is nearly the name of an option is a slip. Others may be
+ * anybody's. */
+static bool check_variable(const struct qn_options *options, const char *prefix,
+                           struct qn_str variable, struct qn_error *err)
+{
+    const char *nearest = NULL;
+    size_t fewest = SLIPS_MAX + 1;
+    char name[NAME_MAX_BYTES];
+
+    for (size_t i = 0; i < options->count; i++) {
+        name_variable(prefix, options->table[i].name, name);
+        size_t slips = qn_word_slips(variable, qn_str_from_cstr(name));
+        if (slips < fewest) {
+            fewest = slips;
+            nearest = options->table[i].name;
+        }
+    }
+    if (nearest == NULL || fewest == 0) {
+        return true;
+    }
+    name_variable(prefix, nearest, name);
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%.*s is no option; did you mean %s?",
+                   QN_STR_ARG(variable), name);
+}
+
+static bool check_environment(const struct qn_options *options, const char *prefix,
+                              struct qn_error *err)
+{
+    for (char **variable = environ; *variable != NULL; variable++) {
+        struct qn_str value;
+        struct qn_str name = qn_str_cut(qn_str_from_cstr(*variable), '=', &value);
+        if (value.len > 0 && qn_str_starts_with(name, qn_str_from_cstr(prefix)) &&
+            !check_variable(options, prefix, name, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool parse_environment(struct qn_options *options, const char *prefix, struct qn_error *err)
 {
     char variable[NAME_MAX_BYTES];
@@ -180,7 +220,7 @@ static bool parse_environment(struct qn_options *options, const char *prefix, st
             return false;
         }
     }
-    return true;
+    return check_environment(options, prefix, err);
 }
 
 bool qn_options_parse(struct qn_options *options, const struct qn_option *table, size_t count,

@@ -142,6 +142,28 @@ Test(options, empty_variables_count_as_none)
     cr_expect_not(qn_options_is_on(&options, AUTO_CREATE));
 }
 
+Test(options, a_variable_that_is_nearly_an_option_is_a_slip)
+{
+    setenv("QUERN_PROT", "1234", 1);
+    cr_expect_not(PARSE("QUERN_", "word"));
+    cr_expect_str_eq(err.message, "QUERN_PROT is no option; did you mean QUERN_PORT?");
+    unsetenv("QUERN_PROT");
+    setenv("QUERN_AUTOCREATE", "1", 1);
+    cr_expect_not(PARSE("QUERN_", "word"));
+    cr_expect_str_eq(err.message, "QUERN_AUTOCREATE is no option; did you mean QUERN_AUTO_CREATE?");
+    unsetenv("QUERN_AUTOCREATE");
+}
+
+Test(options, variables_of_others_are_left_alone)
+{
+    setenv("QUERN_SINK_URL", "http://127.0.0.1:1", 1);
+    setenv("QUERN_PROT", "", 1);
+    setenv("QUERNPORT", "1", 1);
+    cr_expect(PARSE("QUERN_", "word"), "%s", err.message);
+    qn_options_done(&options);
+    cr_expect(PARSE(NULL, "word"));
+}
+
 Test(options, help_is_asked_for_anywhere)
 {
     cr_assert(PARSE(NULL, "--port", "1", "--help", "--markdown"));
