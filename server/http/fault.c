@@ -1,5 +1,4 @@
-/* Carries out what chaos decided: stopping calls, ending connections, and effects on stored
- * messages. */
+/* Carries out what chaos decided about calls: stopping them, ending their connections. */
 #include "server/http/internal.h"
 
 #include <signal.h>
@@ -7,9 +6,6 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
-
-/* Streams of effects lie apart from those of requests. */
-#define EFFECT_STREAM (UINT64_C(1) << 63)
 
 static void note_rule(struct qn_call *call, const struct qn_verdict *verdict)
 {
@@ -32,8 +28,7 @@ void qn_fault_reset(struct qn_client *client)
     (void)connect(client->fd, &nobody, sizeof(nobody));
 }
 
-/* As kill -9 would: nothing is put in order first. */
-static void crash(void)
+void qn_fault_crash(void)
 {
     (void)kill(getpid(), SIGKILL);
 }
@@ -76,7 +71,7 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         qn_call_drop(call);
         return true;
     case QN_VERDICT_CRASH:
-        crash();
+        qn_fault_crash();
         return true;
     default:
         return false;
@@ -137,7 +132,7 @@ void qn_fault_behind_answer(struct qn_call *call)
     if (call->cut_by == QN_VERDICT_RESET) {
         qn_fault_reset(call->client);
     } else if (call->cut_by == QN_VERDICT_CRASH) {
-        crash();
+        qn_fault_crash();
     }
 }
 
@@ -179,55 +174,4 @@ size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule)
         }
     }
     return released;
-}
-
-static struct qn_queue *find_queue(struct qn_engine *engine, const struct qn_effect *effect)
-{
-    struct qn_queue *queue;
-
-    for (size_t i = 0; (queue = qn_engine_queue_at(engine, i)) != NULL; i++) {
-        if (qn_str_equal(qn_queue_name(queue), effect->queue) &&
-            (effect->account.len == 0 || qn_str_equal(qn_queue_account(queue), effect->account))) {
-            return queue;
-        }
-    }
-    return NULL;
-}
-
-static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
-{
-    struct qn_queue *queue = find_queue(loop->parts.engine, effect);
-    struct qn_random random;
-    struct qn_tx tx;
-    bool done = false;
-
-    qn_random_init(&random, loop->options.seed, loop->options.boot | EFFECT_STREAM,
-                   ++loop->effect_count);
-    qn_tx_init(loop, &tx, &loop->scratch, &random);
-    if (effect->kind == QN_EFFECT_CRASH) {
-        crash();
-    } else if (effect->kind == QN_EFFECT_RELEASE) {
-        (void)qn_fault_release(loop, effect->rule);
-    } else if (queue != NULL && effect->kind == QN_EFFECT_RESURRECT) {
-        done = qn_engine_resurrect(&tx, queue, effect->message_id);
-    } else if (queue != NULL) {
-        done = qn_engine_expire_lease(&tx, queue, effect->message_id);
-    }
-    qn_log(QN_LOG_DEBUG, "chaos", "effect carried out rule=%.*s message=%.*s done=%d",
-           QN_STR_ARG(effect->rule), QN_STR_ARG(effect->message_id), done);
-    qn_loop_keep(loop);
-    qn_arena_reset(&loop->scratch);
-}
-
-void qn_fault_effects(struct qn_loop *loop)
-{
-    struct qn_effect effect;
-
-    if (loop->is_stalled) {
-        return; /* no room in the ring */
-    }
-    while (qn_plan_take_effect(loop->parts.plan, loop->now_ms, &effect)) {
-        carry_out(loop, &effect);
-        qn_loop_serve_waiters(loop);
-    }
 }

@@ -330,8 +330,13 @@ const struct qn_verdict *qn_fault_of_entries(struct qn_call *call,
 void qn_fault_reset(struct qn_client *client);
 /* Lets go what the rule holds; returns how many. */
 size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule);
+/* As kill -9 would: nothing is put in order first. */
+void qn_fault_crash(void);
+
+/* ---- effect.c ---- */
+
 /* Carries out the effects that are due. */
-void qn_fault_effects(struct qn_loop *loop);
+void qn_effect_run_due(struct qn_loop *loop);
 
 /* ---- pass.c ---- */
 

@@ -252,7 +252,7 @@ static void run_plan(struct qn_loop *loop)
         qn_plan_take_events(loop->parts.plan, &loop->events);
         qn_loop_keep(loop);
     }
-    qn_fault_effects(loop);
+    qn_effect_run_due(loop);
 }
 
 /* One instant further on the way to where somebody advances the clock; false when it is reached. */
