@@ -120,6 +120,7 @@ static bool add_rule(struct qn_plan *plan, struct qn_str text, int64_t line, str
     }
     plan->rules[plan->rule_count++] = item;
     plan->cares[qn_plan_point(rule->point)] += is_request_rule(rule);
+    plan->clock_rules += rule->target == QN_TARGET_CLOCK;
     return true;
 }
 
@@ -135,6 +136,7 @@ static void take_away(struct qn_plan *plan, size_t index)
 
     qn_chain_drop(plan, item);
     plan->cares[qn_plan_point(item->rule->point)] -= is_request_rule(item->rule);
+    plan->clock_rules -= item->rule->target == QN_TARGET_CLOCK;
     plan->rule_count--;
     memmove(&plan->rules[index], &plan->rules[index + 1],
             (plan->rule_count - index) * sizeof(plan->rules[0]));
@@ -392,7 +394,7 @@ int64_t qn_plan_next_ms(const struct qn_plan *plan)
 {
     int64_t next_ms = plan->effects != NULL ? plan->effects->effect.due_ms : INT64_MAX;
 
-    for (size_t i = 0; i < plan->rule_count; i++) {
+    for (size_t i = 0; plan->clock_rules > 0 && i < plan->rule_count; i++) {
         const struct qn_plan_rule *item = plan->rules[i];
         if (item->rule->target != QN_TARGET_CLOCK) {
             continue;

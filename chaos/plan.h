@@ -30,6 +30,7 @@ struct qn_plan {
     size_t rule_cap;
     uint64_t names_given;         /* to unnamed rules */
     size_t cares[QN_PLAN_POINTS]; /* rules per point */
+    size_t clock_rules;
     bool was_asked;
     int64_t ready_ms;
     uint64_t *ready_slot; /* where it is kept, or NULL */

@@ -257,6 +257,8 @@ int64_t qn_engine_cancel_task(struct qn_tx *tx, const uint8_t id[16]);
 /* The earliest instant at which something falls due (lease, delay, retention, window, task step,
  * parked poll), INT64_MAX for never. */
 int64_t qn_engine_next_event_ms(const struct qn_engine *engine);
+/* Whether something that a client can notice is due. */
+bool qn_engine_is_due(const struct qn_engine *engine, int64_t now_ms);
 
 enum qn_settle_result {
     QN_SETTLED,       /* nothing more is due */

@@ -170,6 +170,12 @@ static int64_t top_key(const struct qn_heap *heap)
     return top == NULL ? NEVER_MS : top->key;
 }
 
+bool qn_engine_is_due(const struct qn_engine *engine, int64_t now_ms)
+{
+    return top_key(&engine->events) <= now_ms || top_key(&engine->task_times) <= now_ms ||
+           top_key(&engine->deadlines) <= now_ms;
+}
+
 int64_t qn_engine_next_event_ms(const struct qn_engine *engine)
 {
     int64_t next_ms = earlier(top_key(&engine->events),

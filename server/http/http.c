@@ -130,7 +130,6 @@ static void connection_changed(void *state, struct MHD_Connection *connection,
         client->loop = loop;
         client->fd = info->connect_fd;
         client->port = local_port(client->fd);
-        client->number = ++loop->client_count;
         loop->clients_open++;
         qn_client_watch(client);
         *socket_context = client;

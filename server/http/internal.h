@@ -34,8 +34,8 @@ struct qn_client {
     struct qn_loop *loop;
     int fd;
     int port;
-    int64_t number;
-    bool is_gone; /* it has closed, or at least sends nothing more */
+    int64_t number; /* 0 before its first SQS call */
+    bool is_gone;   /* it has closed, or at least sends nothing more */
     bool is_ending;
     struct qn_client *next_ending;
     struct qn_call *call; /* the one under way, or NULL */
@@ -158,7 +158,7 @@ struct qn_loop {
     uint64_t sequence; /* of the request that arrived last */
     uint64_t effect_count;
     struct qn_random background; /* of what falls due by itself */
-    int64_t client_count;        /* numbers connections */
+    int64_t client_count;        /* numbers connections, by their first SQS call */
     size_t clients_open;
 
     struct qn_buf entry;
@@ -193,6 +193,7 @@ struct qn_loop {
     int64_t accept_again_ms; /* monotonic; INT64_MAX: listening goes on */
     bool cannot_accept;      /* and has said so */
     bool settle_again;       /* more has fallen due than one pass did */
+    int settle_budget;       /* steps of it that this pass may still do */
     bool is_stalled;         /* no room in the ring: what falls due waits */
     bool is_stopping;
     bool is_closed;     /* nothing is answered any more */
@@ -342,6 +343,9 @@ void qn_effect_run_due(struct qn_loop *loop);
 
 /* Reads the clock into now_ms. */
 void qn_pass_read_clock(struct qn_loop *loop);
+/* Does what a call made due at once: the next one finds it done, whether or not it comes in the
+ * same pass. */
+void qn_pass_catch_up(struct qn_loop *loop);
 
 /* ---- control/ ---- */
 

@@ -334,6 +334,11 @@ static void name_request(struct qn_call *call)
     uint8_t id[16];
 
     call->request.sequence = ++loop->sequence;
+    /* In the order of what they ask: when they are accepted, and what is none of SQS, says nothing.
+     */
+    if (call->client->number == 0) {
+        call->client->number = ++loop->client_count;
+    }
     qn_random_init(&call->random, loop->options.seed, loop->options.boot, call->request.sequence);
     qn_random_uuid(&call->random, id);
     qn_random_format_uuid(id, call->request.request_id);
@@ -350,17 +355,10 @@ void qn_loop_refuse(struct qn_call *call, enum qn_error_code code, const char *m
     reply(call);
 }
 
-void qn_loop_begin(struct qn_call *call)
+static void begin_sqs(struct qn_call *call)
 {
     struct qn_error err;
 
-    call->state = QN_CALL_RUNNING;
-    call->has_begun = true;
-    call->loop->calls_begun++;
-    if (qn_control_owns(call->request.http.path)) {
-        qn_control_call(call);
-        return;
-    }
     name_request(call);
     if (qn_head_refuses(call)) {
         return;
@@ -375,6 +373,21 @@ void qn_loop_begin(struct qn_call *call)
     qn_keep_api_in(call);
     arrived(call);
     qn_loop_serve_waiters(call->loop);
+}
+
+void qn_loop_begin(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+
+    call->state = QN_CALL_RUNNING;
+    call->has_begun = true;
+    loop->calls_begun++;
+    if (qn_control_owns(call->request.http.path)) {
+        qn_control_call(call);
+    } else {
+        begin_sqs(call);
+    }
+    qn_pass_catch_up(loop);
 }
 
 static void run_waiter(struct qn_loop *loop, struct qn_waiter *waiter)

@@ -275,23 +275,6 @@ static bool advance_step(struct qn_loop *loop)
     return true;
 }
 
-static void do_what_is_due(struct qn_loop *loop)
-{
-    int budget = SETTLE_BUDGET;
-    bool settled = settle(loop, &budget);
-
-    run_plan(loop);
-    while (settled && budget-- > 0 && loop->advance.calls.first != NULL) {
-        if (!advance_step(loop)) {
-            qn_control_answer_clock(loop->advance.calls.first);
-            continue;
-        }
-        settled = settle(loop, &budget);
-        run_plan(loop);
-    }
-    loop->settle_again = !settled;
-}
-
 static void go_on(struct qn_loop *loop, struct qn_call *call)
 {
     qn_call_leave(call);
@@ -299,11 +282,65 @@ static void go_on(struct qn_loop *loop, struct qn_call *call)
     qn_loop_serve_waiters(loop);
 }
 
+/* Released calls stand in front of those that are delayed. */
+static bool is_released(const struct qn_call *call)
+{
+    return call != NULL && call->due_ms == 0;
+}
+
+static bool is_due(const struct qn_loop *loop)
+{
+    return qn_engine_is_due(loop->parts.engine, loop->now_ms) ||
+           (loop->has_rules && qn_plan_next_ms(loop->parts.plan) <= loop->now_ms);
+}
+
+/* What is due by now, and what that makes due in its turn: no request comes in between. True: all
+ * is done. */
+static bool do_what_is_due_now(struct qn_loop *loop)
+{
+    bool settled;
+
+    do {
+        settled = settle(loop, &loop->settle_budget);
+        run_plan(loop);
+        while (is_released(loop->delayed.first)) {
+            go_on(loop, loop->delayed.first);
+        }
+        loop->settle_budget--;
+    } while (settled && loop->settle_budget > 0 && is_due(loop));
+    return settled;
+}
+
+static void do_what_is_due(struct qn_loop *loop)
+{
+    bool settled;
+
+    loop->settle_budget = SETTLE_BUDGET;
+    settled = do_what_is_due_now(loop);
+    while (settled && loop->settle_budget > 0 && loop->advance.calls.first != NULL) {
+        if (!advance_step(loop)) {
+            qn_control_answer_clock(loop->advance.calls.first);
+            continue;
+        }
+        settled = do_what_is_due_now(loop);
+    }
+    loop->settle_again = !settled;
+}
+
+void qn_pass_catch_up(struct qn_loop *loop)
+{
+    if ((is_due(loop) || is_released(loop->delayed.first)) && loop->settle_budget > 0 &&
+        !do_what_is_due_now(loop)) {
+        loop->settle_again = true;
+    }
+}
+
 /* One more slice for each change of attributes that waits. */
 static void do_behind(struct qn_loop *loop)
 {
     for (size_t i = loop->behind.count; i > 0 && loop->behind.first != NULL; i--) {
         go_on(loop, loop->behind.first);
+        qn_pass_catch_up(loop);
     }
 }
 
@@ -323,12 +360,15 @@ static void do_real_time(struct qn_loop *loop)
     while ((call = loop->crowded.first) != NULL &&
            (call->due_ms <= monotonic_ms || qn_journal_has_room(loop->parts.journal))) {
         go_on(loop, call);
+        qn_pass_catch_up(loop);
     }
     while ((call = loop->delayed.first) != NULL && call->due_ms <= monotonic_ms) {
         go_on(loop, call);
+        qn_pass_catch_up(loop);
     }
     while ((call = loop->parked.first) != NULL && call->due_ms <= monotonic_ms) {
         qn_loop_end_wait(call);
+        qn_pass_catch_up(loop);
     }
     while ((call = loop->reading.first) != NULL && call->due_ms <= monotonic_ms) {
         qn_control_answer_reader(call);
@@ -344,6 +384,7 @@ static void run_http(struct qn_loop *loop)
         do_real_time(loop);
         if (loop->parts.journal != NULL) {
             qn_loop_synced(loop);
+            qn_pass_catch_up(loop);
         }
         qn_control_wake_readers(loop);
         qn_body_feed(loop);
