@@ -64,9 +64,9 @@ static struct qn_str copy(char **end, struct qn_str text)
 
 static void add(struct qn_plan *plan, const struct qn_plan_rule *from, struct qn_effect effect)
 {
-    struct qn_str *const texts[] = {&effect.rule,      &effect.account, &effect.queue,
-                                    &effect.instance,  &effect.text,    &effect.value,
-                                    &effect.message_id};
+    struct qn_str *const texts[] = {&effect.rule,  &effect.request,   &effect.account,
+                                    &effect.queue, &effect.instance,  &effect.text,
+                                    &effect.value, &effect.message_id};
     size_t size = 0;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -110,6 +110,7 @@ static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_pl
     return (struct qn_effect){
         .kind = kind_of(action->verb),
         .rule = from->name,
+        .request = scene->facts != NULL ? scene->facts->request_id : QN_STR_NONE,
         .account = scene->facts != NULL   ? scene->facts->account
                    : scene->event != NULL ? scene->event->account
                                           : QN_STR_NONE,

@@ -49,7 +49,7 @@ static bool crash(struct work *work)
 
 static bool release(struct work *work)
 {
-    return qn_fault_release(work->loop, work->effect->rule) > 0;
+    return qn_fault_release_one(work->loop, work->effect->request);
 }
 
 /* False: nothing was there that it could be done to. */
@@ -77,15 +77,13 @@ static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
     qn_arena_reset(&loop->scratch);
 }
 
-void qn_effect_run_due(struct qn_loop *loop)
+bool qn_effect_run_next(struct qn_loop *loop)
 {
     struct qn_effect effect;
 
-    if (loop->is_stalled) {
-        return; /* no room in the ring */
+    if (loop->is_stalled || !qn_plan_take_effect(loop->parts.plan, loop->now_ms, &effect)) {
+        return false;
     }
-    while (qn_plan_take_effect(loop->parts.plan, loop->now_ms, &effect)) {
-        carry_out(loop, &effect);
-        qn_loop_serve_waiters(loop);
-    }
+    carry_out(loop, &effect);
+    return true;
 }

@@ -55,7 +55,8 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         return true;
     case QN_VERDICT_HOLD:
         call->due_ms = 0; /* in the order in which they came */
-        stop(call, &loop->held, go_on_at, verdict->then);
+        stop(call, call->is_released ? &loop->delayed : &loop->held, go_on_at, verdict->then);
+        call->is_released = false;
         return true;
     case QN_VERDICT_HANG:
         call->due_ms = 0;
@@ -174,4 +175,32 @@ size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule)
         }
     }
     return released;
+}
+
+static struct qn_call *find_waiting(struct qn_loop *loop, struct qn_str request)
+{
+    struct qn_call_list *const lists[] = {&loop->held, &loop->delayed, &loop->crowded,
+                                          &loop->behind, &loop->syncing};
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        for (struct qn_call *call = lists[i]->first; call != NULL; call = call->next) {
+            if (qn_str_equal(qn_str(call->request.request_id, 36), request)) {
+                return call;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool qn_fault_release_one(struct qn_loop *loop, struct qn_str request)
+{
+    struct qn_call *call = find_waiting(loop, request);
+
+    if (call != NULL && call->list == &loop->held) {
+        call->due_ms = 0;
+        qn_call_join_by_due(&loop->delayed, call); /* goes on in this pass */
+    } else if (call != NULL) {
+        call->is_released = true;
+    }
+    return call != NULL;
 }

@@ -115,6 +115,7 @@ struct qn_call {
     int64_t wait_end_ms;              /* monotonic: end of its long poll in real time */
     uint64_t lsn;                     /* what its answer must wait for */
     struct qn_str rule;               /* the rule that touched it last */
+    bool is_released;                 /* what would hold it has ended before */
     const struct qn_verdict *then;    /* what is done to it when it goes on, or NULL */
     const struct qn_verdict *verdict; /* what ARRIVE said about entries, or NULL */
     struct qn_facts *facts;           /* as of PRE_COMMIT, for the later points */
@@ -331,13 +332,17 @@ const struct qn_verdict *qn_fault_of_entries(struct qn_call *call,
 void qn_fault_reset(struct qn_client *client);
 /* Lets go what the rule holds; returns how many. */
 size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule);
+/* Lets go the request of this id; one that is still delayed is then not held when it gets there.
+ * Other calls that its rule holds have a chain of their own. False: it is gone. */
+bool qn_fault_release_one(struct qn_loop *loop, struct qn_str request);
 /* As kill -9 would: nothing is put in order first. */
 void qn_fault_crash(void);
 
 /* ---- effect.c ---- */
 
-/* Carries out the effects that are due. */
-void qn_effect_run_due(struct qn_loop *loop);
+/* Carries out the next effect that is due; false: there is none, or no room in the ring. Waiters
+ * that it wakes are to be served by the caller. */
+bool qn_effect_run_next(struct qn_loop *loop);
 
 /* ---- pass.c ---- */
 

@@ -8,6 +8,18 @@ enum { ROOM_WAIT_MS = 1000 };
 
 static const struct qn_verdict pass = {.kind = QN_VERDICT_PASS};
 
+/* What rules want done here apart from the verdict is done before the call goes on; but a call that
+ * is to be held is held first, since what stands behind lets it go. True: something was done. */
+static bool do_effects(struct qn_loop *loop, const struct qn_verdict *verdict)
+{
+    bool any = false;
+
+    while (verdict->kind != QN_VERDICT_HOLD && qn_effect_run_next(loop)) {
+        any = true;
+    }
+    return any;
+}
+
 static bool cares(const struct qn_call *call, enum qn_chaos_point point)
 {
     return call->loop->has_rules && call->request.action != NULL &&
@@ -65,6 +77,7 @@ static void committed(struct qn_call *call)
         const struct qn_facts *facts = qn_facts_after(call);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
         qn_loop_keep(loop);
+        (void)do_effects(loop, &verdict);
     }
     heed_committed(call, &verdict);
 }
@@ -166,27 +179,30 @@ static bool is_refused(const struct qn_call *call, struct qn_error *err)
     return false;
 }
 
-/* PRE_COMMIT, and facts for the points behind it. */
-static void ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_verdict *verdict)
+/* PRE_COMMIT, and facts for the points behind it. True: something was done, so what was found out
+ * about the call may be true no longer. */
+static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_verdict *verdict)
 {
     struct qn_loop *loop = call->loop;
     struct qn_facts facts;
 
     if (!cares(call, QN_POINT_PRE_COMMIT) && !cares(call, QN_POINT_POST_COMMIT) &&
         !cares(call, QN_POINT_REPLY)) {
-        return;
+        return false;
     }
     qn_facts_fill(call, tx, &facts);
     /* A poll that goes on waiting changes nothing. */
     if (facts.message_count == 0 && facts.wait_s > 0 && !tx->wait_is_over &&
         call->request.action->id == QN_ACTION_receive_message) {
-        return;
+        return false;
     }
     qn_facts_remember(call, &facts);
-    if (cares(call, QN_POINT_PRE_COMMIT)) {
-        *verdict = qn_chaos_at(loop->parts.plan, QN_POINT_PRE_COMMIT, &facts, &loop->events);
-        qn_loop_keep(loop); /* a crash must not take the event with it */
+    if (!cares(call, QN_POINT_PRE_COMMIT)) {
+        return false;
     }
+    *verdict = qn_chaos_at(loop->parts.plan, QN_POINT_PRE_COMMIT, &facts, &loop->events);
+    qn_loop_keep(loop); /* a crash must not take the event with it */
+    return do_effects(loop, verdict);
 }
 
 /* What PRE_COMMIT said, or what comes behind its delay. False: the call stops here. */
@@ -220,57 +236,87 @@ static void begin_transaction(struct qn_call *call, struct qn_tx *tx)
                        (call->deadline_ms >= 0 && tx->now_ms >= call->deadline_ms);
 }
 
-/* Check and execute; also for a poll that was woken. */
-static void execute(struct qn_call *call, bool asks)
+/* All checks. False: the call waits, or was answered. */
+static bool is_ready(struct qn_call *call, struct qn_tx *tx, bool asks)
 {
-    struct qn_request *request = &call->request;
-    struct qn_verdict verdict = pass;
     struct qn_error err;
-    struct qn_tx tx;
-    bool ok;
 
-    begin_transaction(call, &tx);
+    begin_transaction(call, tx);
     if (waits_for_room(call, asks)) {
-        return;
+        return false;
     }
     if (is_refused(call, &err)) {
         fail(call, &err);
-        return;
+        return false;
     }
-    if (!request->action->check(&tx, request->input, &err)) {
+    if (!call->request.action->check(tx, call->request.input, &err)) {
         qn_loop_keep(call->loop);
         fail(call, &err);
-        return;
+        return false;
     }
-    if (waits_for_settling(call, &tx, asks)) {
-        return;
-    }
-    if (asks && call->loop->has_rules) {
-        ask_pre_commit(call, &tx, &verdict);
-    } else if (!asks) {
-        verdict = qn_fault_take_next(call);
-    }
-    if (!heed_pre_commit(call, &verdict)) {
-        return;
-    }
+    return !waits_for_settling(call, tx, asks);
+}
+
+static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verdict *verdict)
+{
+    struct qn_request *request = &call->request;
+    struct qn_error err;
+    bool ok;
+
     request->output = qn_arena_alloc(&request->arena, request->action->output->size);
     if (request->output == NULL) {
         qn_fail(&err, QN_ERR_INTERNAL, "The request needs too much memory.");
         fail(call, &err);
         return;
     }
-    tx.verdict = verdict.kind != QN_VERDICT_PASS ? &verdict : call->verdict;
-    ok = request->action->execute(&tx, request->input, request->output, &err);
-    if (ok && tx.park.queue == NULL) {
+    tx->verdict = verdict->kind != QN_VERDICT_PASS ? verdict : call->verdict;
+    ok = request->action->execute(tx, request->input, request->output, &err);
+    if (ok && tx->park.queue == NULL) {
         take_output(call);
     }
     qn_loop_keep(call->loop);
     if (!ok) {
         fail(call, &err);
-    } else if (tx.park.queue != NULL) {
-        qn_call_park(call, &tx.park);
+    } else if (tx->park.queue != NULL) {
+        qn_call_park(call, &tx->park);
     } else {
         finish(call);
+    }
+}
+
+/* Goes on behind PRE_COMMIT. */
+static void resume(struct qn_call *call)
+{
+    struct qn_verdict verdict;
+    struct qn_tx tx;
+
+    if (is_ready(call, &tx, false)) {
+        verdict = qn_fault_take_next(call);
+        if (heed_pre_commit(call, &verdict)) {
+            execute(call, &tx, &verdict);
+        }
+    }
+}
+
+/* Checks and executes; also a poll that was woken. */
+static void check(struct qn_call *call)
+{
+    struct qn_verdict verdict = pass;
+    struct qn_tx tx;
+    bool is_outdated;
+
+    if (!is_ready(call, &tx, true)) {
+        return;
+    }
+    is_outdated = call->loop->has_rules && ask_pre_commit(call, &tx, &verdict);
+    if (!heed_pre_commit(call, &verdict)) {
+        return;
+    }
+    if (is_outdated) {
+        call->then = qn_fault_of_entries(call, &verdict);
+        resume(call);
+    } else {
+        execute(call, &tx, &verdict);
     }
 }
 
@@ -283,7 +329,7 @@ static void heed_arrived(struct qn_call *call, const struct qn_verdict *verdict)
         if (verdict->kind != QN_VERDICT_PASS) {
             call->verdict = qn_fault_of_entries(call, verdict);
         }
-        execute(call, true);
+        check(call);
     }
 }
 
@@ -300,6 +346,7 @@ static void arrived(struct qn_call *call)
         qn_facts_fill(call, &tx, &facts);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
         qn_loop_keep(loop);
+        (void)do_effects(loop, &verdict);
     }
     heed_arrived(call, &verdict);
 }
@@ -317,7 +364,7 @@ void qn_loop_go_on(struct qn_call *call)
         heed_arrived(call, &next);
         break;
     case QN_STAGE_CHECKED:
-        execute(call, false);
+        resume(call);
         break;
     case QN_STAGE_COMMITTED:
         heed_committed(call, &next);
@@ -405,7 +452,7 @@ static void run_waiter(struct qn_loop *loop, struct qn_waiter *waiter)
         return;
     }
     call->wait_is_over = waiter->is_over;
-    execute(call, true);
+    check(call);
     if (call->list == &loop->parked) {
         qn_engine_waiter_stays(loop->parts.engine, waiter);
     }
@@ -424,7 +471,7 @@ void qn_loop_end_wait(struct qn_call *call)
 {
     qn_call_unpark(call);
     call->wait_is_over = true;
-    execute(call, true);
+    check(call);
     qn_loop_serve_waiters(call->loop);
 }
 
@@ -440,6 +487,7 @@ void qn_loop_synced(struct qn_loop *loop)
             qn_call_respond(call); /* of the control API */
         } else {
             committed(call);
+            qn_loop_serve_waiters(loop);
         }
     }
 }

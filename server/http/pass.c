@@ -252,7 +252,9 @@ static void run_plan(struct qn_loop *loop)
         qn_plan_take_events(loop->parts.plan, &loop->events);
         qn_loop_keep(loop);
     }
-    qn_effect_run_due(loop);
+    while (qn_effect_run_next(loop)) {
+        qn_loop_serve_waiters(loop);
+    }
 }
 
 /* One instant further on the way to where somebody advances the clock; false when it is reached. */

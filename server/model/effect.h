@@ -16,6 +16,7 @@ enum qn_effect_kind {
 struct qn_effect {
     enum qn_effect_kind kind;
     struct qn_str rule;
+    struct qn_str request;    /* the id of that at which the rule fired, or none */
     int64_t due_ms;           /* virtual */
     struct qn_str account;    /* of the event's queue, or none */
     struct qn_str queue;      /* the one that the rule names, else the event's; none for a tick */

@@ -17,6 +17,7 @@ static void start(void)
     qn_buf_init(&events.encoded, 1 << 20);
     message = (struct qn_fact_message){.message_id = QN_STR("id-1")};
     facts = (struct qn_facts){.arena = &arena,
+                              .request_id = QN_STR("r-1"),
                               .action = QN_STR("ReceiveMessage"),
                               .account = QN_STR("000000000000"),
                               .queue = QN_STR("q"),
@@ -152,6 +153,18 @@ Test(chain, behind_a_delay_effects_come_later_too)
     (void)fire("on any at post-commit do delay 700ms then expire-lease", QN_POINT_POST_COMMIT);
     expect_effect(QN_EFFECT_EXPIRE_LEASE, 1700);
     expect_no_effect();
+}
+
+Test(chain, an_effect_knows_the_request_at_which_it_began)
+{
+    struct qn_effect effect;
+
+    (void)fire("on any at post-commit do hold then after 1s expire-lease", QN_POINT_POST_COMMIT);
+    cr_assert(qn_plan_take_effect(plan, 2000, &effect));
+    cr_expect(qn_str_equal(effect.request, QN_STR("r-1")));
+    cr_assert(qn_plan_take_effect(plan, 2000, &effect));
+    cr_expect_eq(effect.kind, QN_EFFECT_RELEASE);
+    cr_expect(qn_str_equal(effect.request, QN_STR("r-1")));
 }
 
 Test(chain, a_removed_rule_takes_its_effects_with_it)

@@ -62,3 +62,56 @@ def test_held_call_that_is_then_refused(server, call, queue, name):
     answer = call("SendMessage", QueueUrl=queue, MessageBody="x")
     assert answer.status == 503
     assert counts(server, name) == (1, 0)
+
+
+def test_what_is_done_before_a_request_counts_for_it(server, call, name):
+    """At pre-commit a lease ends, and the delete that comes with its handle is too late."""
+    queue = call("CreateQueue", QueueName=name + ".fifo", Attributes={"FifoQueue": "true"}).members["QueueUrl"]
+    sent = {"MessageBody": "x", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
+    call("SendMessage", QueueUrl=queue, **sent)
+    handle = call("ReceiveMessage", QueueUrl=queue).members["Messages"][0]["ReceiptHandle"]
+    add(server, "on DeleteMessage once at pre-commit do expire-lease")
+    late = call("DeleteMessage", QueueUrl=queue, ReceiptHandle=handle)
+    assert (late.status, late.code) == (400, "InvalidParameterValue") and "expired" in late.message
+    assert counts(server, name + ".fifo") == (1, 0)
+
+
+def test_what_is_done_behind_a_request_does_not_count_for_it(server, call, queue, name):
+    call("SendMessage", QueueUrl=queue, MessageBody="x")
+    add(server, "on ReceiveMessage once at post-commit do expire-lease")
+    (message,) = call("ReceiveMessage", QueueUrl=queue).members["Messages"]
+    assert counts(server, name) == (1, 0)
+    (again,) = call("ReceiveMessage", QueueUrl=queue).members["Messages"]
+    assert again["MessageId"] == message["MessageId"]
+
+
+def test_what_a_chain_does_before_its_verdict_is_done(server, call, queue, name):
+    call("SendMessage", QueueUrl=queue, MessageBody="x")
+    call("ReceiveMessage", QueueUrl=queue, VisibilityTimeout=600)
+    call("SendMessage", QueueUrl=queue, MessageBody="y")
+    add(server, "on ReceiveMessage once at post-commit do expire-lease then 5xx 500")
+    assert call("ReceiveMessage", QueueUrl=queue).status == 500
+    assert counts(server, name) == (1, 1)
+
+
+def test_each_held_call_is_released_by_its_own_chain(server, call, queue, name):
+    add(server, "on SendMessage do hold then after 10s as gate")
+    first = Waiting(server, "SendMessage", QueueUrl=queue, MessageBody="x")
+    until(lambda: rules(server)[0]["fired"] == 1)
+    server.advance_ms(6000)
+    second = Waiting(server, "SendMessage", QueueUrl=queue, MessageBody="y")
+    until(lambda: rules(server)[0]["fired"] == 2)
+    server.advance_ms(4000)
+    assert "MessageId" in first.members()
+    assert second.is_waiting() and counts(server, name) == (1, 0)
+    server.advance_ms(6000)
+    assert "MessageId" in second.members()
+
+
+def test_a_hold_whose_end_came_during_the_delay_before_it(server, call, queue, name):
+    add(server, "on SendMessage once do delay 300ms then hold then after 5s")
+    late = Waiting(server, "SendMessage", QueueUrl=queue, MessageBody="x")
+    until(lambda: rules(server)[0]["fired"] == 1)
+    server.advance_ms(60_000)
+    assert late.is_waiting()
+    assert "MessageId" in late.members()
