@@ -114,7 +114,7 @@ bool qn_parse_action(struct qn_parse *parse, struct qn_rule_action *ret_action)
             return false;
         }
         const struct qn_verb *verb = &verbs[action.verb];
-        if ((verb->targets >> parse->rule->target & 1U) == 0) {
+        if (parse->event_is_known && (verb->targets >> parse->rule->target & 1U) == 0) {
             return qn_lex_fail_at(lex, verb_at, "%s is no action for an event of %s", verb->word,
                                   qn_rule_target_name(parse->rule->target));
         }

@@ -9,13 +9,14 @@
 
 enum { SENTENCE_MAX = 512 };
 
-static bool refuse(const struct qn_rule *rule, struct qn_str source, struct qn_error *err,
+static bool refuse(const struct qn_rule *rule, struct qn_str source, struct qn_mistakes *mistakes,
                    const char *format, ...) QN_PRINTF(4, 5);
 
-static bool refuse(const struct qn_rule *rule, struct qn_str source, struct qn_error *err,
+static bool refuse(const struct qn_rule *rule, struct qn_str source, struct qn_mistakes *mistakes,
                    const char *format, ...)
 {
-    struct qn_lex lex = {.whole = rule->whole, .first_line = rule->first_line, .err = err};
+    struct qn_lex lex = {
+        .whole = rule->whole, .first_line = rule->first_line, .mistakes = mistakes};
     char sentence[SENTENCE_MAX];
     va_list args;
 
@@ -44,26 +45,27 @@ size_t qn_plan_harness_part(const struct qn_rule *rule)
 
 /* One action by itself. */
 static bool check_action(const struct qn_rule *rule, const struct qn_rule_action *action,
-                         struct qn_error *err)
+                         struct qn_mistakes *mistakes)
 {
     const struct qn_verb *verb = qn_verb_of(action->verb);
     if (verb->carrier == QN_CARRIED_BY_NOBODY) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "action \"%s\" is part of the grammar but this version does not carry it out",
                       verb->word);
     }
     if (action->verb == QN_DO_CRASH && !qn_str_is_none(action->text)) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "action \"crash server at\" is part of the grammar but this version does not "
                       "carry it out; arm the failpoint instead");
     }
     if (action->after_ms > 0 && verb->need == QN_NEEDS_REQUEST) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "the request would not wait for \"%s\": write \"delay D then %s\"",
                       verb->word, verb->word);
     }
     if (action->after_ms > 0 && action->verb == QN_DO_MARK) {
-        return refuse(rule, action->source, err, "a mark is set when the rule fires, not later");
+        return refuse(rule, action->source, mistakes,
+                      "a mark is set when the rule fires, not later");
     }
     return true;
 }
@@ -71,34 +73,34 @@ static bool check_action(const struct qn_rule *rule, const struct qn_rule_action
 /* Whether an action may follow those before it. A request can wait, more than once, and then one
  * thing is done to it; what the harness does comes last. */
 static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb verdict,
-                        struct qn_error *err)
+                        struct qn_mistakes *mistakes)
 {
     const struct qn_rule_action *action = &rule->actions[i];
     const struct qn_verb *verb = qn_verb_of(action->verb);
     enum qn_rule_verb before = i > 0 ? rule->actions[i - 1].verb : QN_DO_COUNT;
 
     if (action->verb == QN_DO_AFTER && before != QN_DO_HOLD) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "nothing waits here: \"after\" stands before an action or behind \"hold\"");
     }
     if (verb->carrier == QN_CARRIED_BY_HARNESS || action->verb == QN_DO_AFTER) {
         return true;
     }
     if (qn_plan_harness_part(rule) < i) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "\"%s\" is the server's and \"%s\" before it the harness's: the server does "
                       "its part first",
                       verb->word, qn_rule_verb_name(before));
     }
     if (before == QN_DO_CRASH || before == QN_DO_RESTORE) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "behind \"%s\" there is no server that could do \"%s\"",
                       qn_rule_verb_name(before), verb->word);
     }
     bool decides =
         verb->need == QN_NEEDS_REQUEST || (action->verb == QN_DO_CRASH && action->after_ms == 0);
     if (decides && verdict != QN_DO_COUNT && verdict != QN_DO_DELAY && verdict != QN_DO_HOLD) {
-        return refuse(rule, action->source, err,
+        return refuse(rule, action->source, mistakes,
                       "behind \"%s\" nothing more can be done to the request: \"%s\" stands before "
                       "it or in a rule of its own",
                       qn_rule_verb_name(verdict), verb->word);
@@ -106,24 +108,24 @@ static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb 
     return true;
 }
 
-bool qn_plan_carries(const struct qn_rule *rule, struct qn_error *err)
+bool qn_plan_carries(const struct qn_rule *rule, struct qn_mistakes *mistakes)
 {
     enum qn_rule_verb verdict = QN_DO_COUNT; /* the last one so far */
+    bool ok = true;
 
     if (rule->target != QN_TARGET_SQS && rule->target != QN_TARGET_CLOCK) {
         const char *target = qn_rule_target_name(rule->target);
-        return refuse(rule, rule->event, err,
+        return refuse(rule, rule->event, mistakes,
                       "events of %s are the harness's, the server does not see them; give this "
                       "rule to quern check",
                       target);
     }
     for (size_t i = 0; i < rule->action_count; i++) {
-        if (!check_action(rule, &rule->actions[i], err) || !check_order(rule, i, verdict, err)) {
-            return false;
-        }
+        ok = check_action(rule, &rule->actions[i], mistakes) &&
+             check_order(rule, i, verdict, mistakes) && ok;
         if (qn_verb_of(rule->actions[i].verb)->need == QN_NEEDS_REQUEST) {
             verdict = rule->actions[i].verb;
         }
     }
-    return true;
+    return ok;
 }

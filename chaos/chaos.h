@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "chaos/mistake.h"
 #include "server/base/buf.h"
 #include "server/model/effect.h"
 #include "server/model/event.h"
@@ -30,15 +31,20 @@ struct qn_plan_options {
 struct qn_plan *qn_plan_new(const struct qn_plan_options *options);
 void qn_plan_free(struct qn_plan *plan);
 
-/* Parses one rule (chaos/rule.h has the grammar) and adds it at the end. The message of a failure
- * names line, column, what was expected and the nearest legal word. Refused as well: a rule that
- * breaks a promise of AWS unless it says `unsound`, one for events that only the harness sees, one
- * with an action that this server does not carry out, and a second rule of the same name. An
- * unnamed rule is called rule-N. */
-QN_MUST_CHECK bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err);
-/* A file's text: one rule a line, '#' comments, blank lines. All or nothing. */
+/* Adds rules (chaos/rule.h has the grammar) at the end: all of a text or of a list, or none. What
+ * is wrong is put behind what stands in `mistakes`, all of it: line, column, what was expected and
+ * the nearest legal word. Refused as well: a rule that breaks a promise of AWS unless it says
+ * `unsound`, one for events that only the harness sees, one with an action that this server does
+ * not carry out, and a second rule of the same name. An unnamed rule is called rule-N. */
+
+/* A file's text: one rule a line, '#' comments, blank lines. */
 QN_MUST_CHECK bool qn_plan_add_lines(struct qn_plan *plan, struct qn_str text,
-                                     struct qn_error *err);
+                                     struct qn_mistakes *mistakes);
+/* Each text is one rule. */
+QN_MUST_CHECK bool qn_plan_add_all(struct qn_plan *plan, const struct qn_str *texts, size_t count,
+                                   struct qn_mistakes *mistakes);
+/* One rule, and one message for all that is wrong with it. */
+QN_MUST_CHECK bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err);
 /* False: no rule of this name. An empty name removes all. */
 bool qn_plan_remove(struct qn_plan *plan, struct qn_str name);
 size_t qn_plan_rule_count(const struct qn_plan *plan);

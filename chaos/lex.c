@@ -6,7 +6,7 @@
 
 #include "server/base/buf.h"
 
-enum { FOUND_MAX = 40, LISTED_MAX = 18, SENTENCE_MAX = 1024 };
+enum { FOUND_MAX = 40, LISTED_MAX = 18, SENTENCE_MAX = 1024, CUT_LATER = 2 * QN_ERROR_MESSAGE_MAX };
 
 static bool is_blank(char c)
 {
@@ -20,7 +20,7 @@ static bool is_sign(char c)
 
 bool qn_lex_fail_at(struct qn_lex *lex, size_t at, const char *format, ...)
 {
-    char sentence[SENTENCE_MAX];
+    char sentence[CUT_LATER]; /* by who cuts between characters */
     va_list args;
     int64_t line = lex->first_line;
     int64_t column = 1;
@@ -42,8 +42,15 @@ bool qn_lex_fail_at(struct qn_lex *lex, size_t at, const char *format, ...)
     va_end(args);
     lex->failed = true;
     lex->kind = QN_LEX_END;
-    return qn_fail(lex->err, QN_ERR_INVALID_PARAMETER_VALUE, "line %lld, column %lld: %s",
-                   (long long)line, (long long)column, sentence);
+    qn_mistakes_add(lex->mistakes, line, column, sentence);
+    return false;
+}
+
+/* What is wrong with the words themselves: behind it nothing can be read. */
+static void break_at(struct qn_lex *lex, size_t at, const char *sentence)
+{
+    (void)qn_lex_fail_at(lex, at, "%s", sentence);
+    lex->is_broken = true;
 }
 
 static void read_text(struct qn_lex *lex)
@@ -55,19 +62,19 @@ static void read_text(struct qn_lex *lex)
         end += lex->whole.ptr[end] == '\\' ? 2 : 1;
     }
     if (end >= lex->whole.len) {
-        qn_lex_fail_at(lex, lex->from, "a quoted text begins here and does not end");
+        break_at(lex, lex->from, "a quoted text begins here and does not end");
         return;
     }
     char *text = qn_arena_alloc_raw(lex->arena, end - lex->from);
     if (text == NULL) {
-        qn_lex_fail_at(lex, lex->from, "the rule is too long");
+        break_at(lex, lex->from, "the rule is too long");
         return;
     }
     for (size_t i = lex->from + 1; i < end; i++) {
         if (lex->whole.ptr[i] == '\\') {
             i++;
             if (lex->whole.ptr[i] != '"' && lex->whole.ptr[i] != '\\') {
-                qn_lex_fail_at(lex, i - 1, "in a quoted text a backslash stands before \" or \\");
+                break_at(lex, i - 1, "in a quoted text a backslash stands before \" or \\");
                 return;
             }
         }
@@ -85,7 +92,7 @@ static void read_sign(struct qn_lex *lex)
     bool is_double = has_more && at[1] == '=' && (*at == '!' || *at == '<' || *at == '>');
 
     if (*at == '!' && !is_double) {
-        qn_lex_fail_at(lex, lex->from, "expected \"!=\", found \"!\"");
+        break_at(lex, lex->from, "expected \"!=\", found \"!\"");
         return;
     }
     lex->kind = QN_LEX_SIGN;
@@ -129,7 +136,7 @@ void qn_lex_next(struct qn_lex *lex)
         while (at < whole.len && !is_blank(whole.ptr[at]) && !is_sign(whole.ptr[at]) &&
                whole.ptr[at] != '"') {
             if ((unsigned char)whole.ptr[at] < ' ' || whole.ptr[at] == 0x7F) {
-                qn_lex_fail_at(lex, at, "a control character is part of no rule");
+                break_at(lex, at, "a control character is part of no rule");
                 return;
             }
             at++;
@@ -141,17 +148,28 @@ void qn_lex_next(struct qn_lex *lex)
 }
 
 void qn_lex_init(struct qn_lex *lex, struct qn_str whole, int64_t first_line,
-                 struct qn_arena *arena, struct qn_error *err)
+                 struct qn_arena *arena, struct qn_mistakes *mistakes)
 {
     *lex = (struct qn_lex){.whole = qn_str(whole.ptr != NULL ? whole.ptr : "", whole.len),
                            .first_line = first_line,
                            .arena = arena,
-                           .err = err};
+                           .mistakes = mistakes};
     if (!qn_str_is_utf8(lex->whole)) {
-        qn_lex_fail_at(lex, 0, "the rule is not UTF-8");
+        break_at(lex, 0, "the rule is not UTF-8");
         return;
     }
     qn_lex_next(lex);
+}
+
+bool qn_lex_resume(struct qn_lex *lex)
+{
+    if (lex->is_broken) {
+        return false;
+    }
+    lex->failed = false;
+    lex->to = lex->from;
+    qn_lex_next(lex);
+    return !lex->failed;
 }
 
 bool qn_lex_is(const struct qn_lex *lex, const char *text)

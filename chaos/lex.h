@@ -2,8 +2,8 @@
 #ifndef QN_CHAOS_LEX_H
 #define QN_CHAOS_LEX_H
 
+#include "chaos/mistake.h"
 #include "server/base/arena.h"
-#include "server/base/error.h"
 
 enum qn_lex_kind {
     QN_LEX_END,
@@ -15,9 +15,10 @@ enum qn_lex_kind {
 struct qn_lex {
     struct qn_str whole;
     struct qn_arena *arena; /* for quoted texts */
-    struct qn_error *err;
+    struct qn_mistakes *mistakes;
     int64_t first_line; /* the number of the first line of `whole` */
-    bool failed;        /* err is filled; what follows reads as the end */
+    bool failed;        /* there is a mistake; what follows reads as the end */
+    bool is_broken;     /* not even words can be read from here on */
     /* The current token. */
     enum qn_lex_kind kind;
     struct qn_str text; /* of a quoted one without the quotes */
@@ -28,8 +29,10 @@ struct qn_lex {
 
 /* Reads the first token. The text must stay where it is. */
 void qn_lex_init(struct qn_lex *lex, struct qn_str whole, int64_t first_line,
-                 struct qn_arena *arena, struct qn_error *err);
+                 struct qn_arena *arena, struct qn_mistakes *mistakes);
 void qn_lex_next(struct qn_lex *lex);
+/* After a failure: goes on with the token at which it failed. False when that cannot be. */
+QN_MUST_CHECK bool qn_lex_resume(struct qn_lex *lex);
 
 /* Whether the current token is this bare word or sign. */
 bool qn_lex_is(const struct qn_lex *lex, const char *text);
@@ -38,7 +41,7 @@ bool qn_lex_take(struct qn_lex *lex, const char *text);
 /* Takes this word or sign, or fails. */
 QN_MUST_CHECK bool qn_lex_expect(struct qn_lex *lex, const char *text);
 
-/* All return false. An earlier failure stays. `expected` completes "expected ...". */
+/* All return false. Behind a failure nothing more is noted. `expected` completes "expected ...". */
 bool qn_lex_fail_expected(struct qn_lex *lex, const char *expected);
 /* Adds the legal word that is nearest to the current one, or all of them when they are few and none
  * is near. */

@@ -1,5 +1,5 @@
 /* What the parts of the parser ask of each other. Everything here returns false after filling the
- * lexer's error. */
+ * noting a mistake. */
 #ifndef QN_CHAOS_PARSE_H
 #define QN_CHAOS_PARSE_H
 
@@ -12,7 +12,8 @@ struct qn_parse {
     struct qn_lex lex;
     struct qn_rule *rule;
     const struct qn_rule_names *names;
-    int depth; /* of brackets in a predicate */
+    int depth;           /* of brackets in a predicate */
+    bool event_is_known; /* what may follow depends on it */
 };
 
 /* count * size zeroed bytes of the rule's arena. */

@@ -1,8 +1,6 @@
 /* The rules of a server, in their order: which one fires now. */
 #include "chaos/plan.h"
 
-#include <stdio.h>
-
 enum {
     EVENTS_MAX = 1024 * 1024,
     ARENA_MAX = 256 * 1024,
@@ -66,14 +64,14 @@ void qn_plan_free(struct qn_plan *plan)
     qn_memory_free(plan);
 }
 
-static bool has_name(const struct qn_plan *plan, struct qn_str name)
+struct qn_plan_rule *qn_plan_find(const struct qn_plan *plan, struct qn_str name)
 {
     for (size_t i = 0; i < plan->rule_count; i++) {
         if (qn_str_equal(plan->rules[i]->name, name)) {
-            return true;
+            return plan->rules[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static bool is_request_rule(const struct qn_rule *rule)
@@ -81,34 +79,12 @@ static bool is_request_rule(const struct qn_rule *rule)
     return rule->target == QN_TARGET_SQS && !rule->is_internal;
 }
 
-static bool add_rule(struct qn_plan *plan, struct qn_str text, int64_t line, struct qn_error *err)
+void qn_plan_append(struct qn_plan *plan, struct qn_rule *rule_take, struct qn_str name)
 {
-    struct qn_rule *rule;
-    char given[32];
-
-    if (!qn_rule_parse(text, line, plan->names.actions != NULL ? &plan->names : NULL, &rule, err)) {
-        return false;
-    }
-    if (!qn_plan_carries(rule, err)) {
-        qn_rule_free(rule);
-        return false;
-    }
-    struct qn_str name = rule->name;
-    if (!qn_str_is_none(name) && has_name(plan, name)) {
-        qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                "line %lld: there is a rule with the name \"%.*s\" already", (long long)line,
-                QN_STR_ARG(name));
-        qn_rule_free(rule);
-        return false;
-    }
-    while (qn_str_is_none(name) || (qn_str_is_none(rule->name) && has_name(plan, name))) {
-        snprintf(given, sizeof(given), "rule-%llu", (unsigned long long)++plan->names_given);
-        name = qn_str_from_cstr(given);
-    }
     struct qn_plan_rule *item = qn_memory_new(sizeof(*item) + name.len);
     memcpy(item->name_text, name.ptr, name.len);
     item->name = qn_str(item->name_text, name.len);
-    item->rule = rule;
+    item->rule = rule_take;
     item->next_tick_ms = INT64_MIN;
     qn_rule_state_init(&item->state, item->name, plan->options.counters);
     if (!plan->was_asked) { /* there from the start: `for` counts from there, too */
@@ -119,17 +95,11 @@ static bool add_rule(struct qn_plan *plan, struct qn_str text, int64_t line, str
         plan->rules = qn_memory_resize(plan->rules, plan->rule_cap, sizeof(plan->rules[0]));
     }
     plan->rules[plan->rule_count++] = item;
-    plan->cares[qn_plan_point(rule->point)] += is_request_rule(rule);
-    plan->clock_rules += rule->target == QN_TARGET_CLOCK;
-    return true;
+    plan->cares[qn_plan_point(rule_take->point)] += is_request_rule(rule_take);
+    plan->clock_rules += rule_take->target == QN_TARGET_CLOCK;
 }
 
-bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err)
-{
-    return add_rule(plan, text, 1, err);
-}
-
-/* Takes the rule at an index away; what outlives the process is left alone. */
+/* Takes the rule at an index away. */
 static void take_away(struct qn_plan *plan, size_t index)
 {
     struct qn_plan_rule *item = plan->rules[index];
@@ -141,32 +111,6 @@ static void take_away(struct qn_plan *plan, size_t index)
     memmove(&plan->rules[index], &plan->rules[index + 1],
             (plan->rule_count - index) * sizeof(plan->rules[0]));
     free_rule(item);
-}
-
-bool qn_plan_add_lines(struct qn_plan *plan, struct qn_str text, struct qn_error *err)
-{
-    size_t count_before = plan->rule_count;
-    uint64_t names_before = plan->names_given;
-    struct qn_str rest = text;
-
-    for (int64_t line = 1; !qn_str_is_none(rest); line++) {
-        struct qn_str one = qn_str_cut(rest, '\n', &rest);
-        if (one.len > 0 && one.ptr[one.len - 1] == '\r') {
-            one.len--;
-        }
-        struct qn_str trimmed = qn_str_trim(one);
-        if (trimmed.len == 0 || trimmed.ptr[0] == '#') {
-            continue;
-        }
-        if (!add_rule(plan, one, line, err)) {
-            while (plan->rule_count > count_before) {
-                take_away(plan, plan->rule_count - 1);
-            }
-            plan->names_given = names_before;
-            return false;
-        }
-    }
-    return true;
 }
 
 bool qn_plan_remove(struct qn_plan *plan, struct qn_str name)

@@ -9,7 +9,8 @@ enum {
     ARENA_MAX = 1024 * 1024,
     ACTIONS_MAX = 32,
     NAME_MAX_LEN = 80,
-    WORDS_MAX = 64
+    WORDS_MAX = 64,
+    HEAD_WORDS = 16
 };
 
 static const char *const targets[] = {[QN_TARGET_SQS] = "sqs",
@@ -164,50 +165,76 @@ static bool parse_point(struct qn_parse *parse)
                              POINTS - QN_RULE_ARRIVE);
 }
 
-/* where, when and at, in any order, up to `do`. */
-static bool parse_conditions(struct qn_parse *parse, size_t *ret_point_at)
+/* Behind a mistake: goes on at the next of these words that is no value, so that what else is wrong
+ * is found as well. False: there is none. */
+static bool skip_to(struct qn_parse *parse, const char *const *words, size_t count)
+{
+    struct qn_lex *lex = &parse->lex;
+    bool is_value = false;
+
+    for (bool ok = qn_lex_resume(lex); ok && lex->kind != QN_LEX_END; qn_lex_next(lex)) {
+        for (size_t i = 0; i < count; i++) {
+            if (lex->kind == QN_LEX_WORD && !is_value && qn_lex_is(lex, words[i])) {
+                return true;
+            }
+        }
+        is_value = lex->kind == QN_LEX_SIGN && strchr("()", lex->text.ptr[0]) == NULL;
+    }
+    return false;
+}
+
+/* One of where, when and at. */
+static bool parse_condition(struct qn_parse *parse, size_t *ret_point_at, bool *ret_taken)
 {
     struct qn_lex *lex = &parse->lex;
     struct qn_rule *rule = parse->rule;
-    bool taken = true;
+    size_t at = lex->from;
 
-    while (taken) {
-        size_t at = lex->from;
-        if (qn_lex_take(lex, "where")) {
-            if (rule->where != NULL) {
-                return qn_lex_fail_at(lex, at, "\"where\" is said already; join with `and`");
-            }
-            if (!qn_parse_predicate(parse, &rule->where)) {
-                return false;
-            }
-        } else if (qn_lex_take(lex, "at")) {
-            if (rule->point != QN_RULE_ANYWHERE) {
-                return qn_lex_fail_at(lex, at, "\"at\" is said already");
-            }
-            *ret_point_at = at;
-            if (!parse_point(parse)) {
-                return false;
-            }
-        } else if (!qn_parse_when(parse, &taken)) {
-            return false;
+    *ret_taken = true;
+    if (qn_lex_take(lex, "where")) {
+        if (rule->where != NULL) {
+            return qn_lex_fail_at(lex, at, "\"where\" is said already; join with `and`");
         }
+        return qn_parse_predicate(parse, &rule->where);
     }
-    return !lex->failed;
+    if (qn_lex_take(lex, "at")) {
+        if (rule->point != QN_RULE_ANYWHERE) {
+            return qn_lex_fail_at(lex, at, "\"at\" is said already");
+        }
+        *ret_point_at = at;
+        return parse_point(parse);
+    }
+    return qn_parse_when(parse, ret_taken);
 }
 
-static bool fail_do(struct qn_parse *parse)
+/* In any order, up to `do`. */
+static bool parse_conditions(struct qn_parse *parse, size_t *ret_point_at)
 {
-    const char *words[16] = {"do", "where", "at"};
+    const char *words[HEAD_WORDS] = {"do", "where", "at"};
     size_t count = 3;
 
     for (size_t i = 0; i < qn_when_word_count; i++) {
         words[count++] = qn_when_words[i];
     }
-    return qn_lex_fail_words(&parse->lex, "\"do\" or a condition before it", words, count);
+    if (parse->lex.failed && !skip_to(parse, words, count)) { /* the event was wrong */
+        return false;
+    }
+    while (!qn_lex_take(&parse->lex, "do")) {
+        bool taken;
+        bool ok = parse_condition(parse, ret_point_at, &taken);
+        if (ok && !taken) {
+            ok = qn_lex_fail_words(&parse->lex, "\"do\" or a condition before it", words, count);
+        }
+        if (!ok && !skip_to(parse, words, count)) {
+            return false;
+        }
+    }
+    return !parse->lex.failed;
 }
 
 static bool parse_actions(struct qn_parse *parse)
 {
+    static const char *const behind[] = {"then", "unsound", "as"};
     struct qn_rule_action actions[ACTIONS_MAX];
     struct qn_rule *rule = parse->rule;
     size_t count = 0;
@@ -217,10 +244,11 @@ static bool parse_actions(struct qn_parse *parse)
             return qn_lex_fail_at(&parse->lex, parse->lex.from, "a chain has %d actions at most",
                                   ACTIONS_MAX);
         }
-        if (!qn_parse_action(parse, &actions[count])) {
+        if (qn_parse_action(parse, &actions[count])) {
+            count++;
+        } else if (!skip_to(parse, behind, sizeof(behind) / sizeof(behind[0]))) {
             return false;
         }
-        count++;
     } while (qn_lex_take(&parse->lex, "then"));
     if (!qn_parse_alloc(parse, count, sizeof(actions[0]), &rule->actions)) {
         return false;
@@ -250,6 +278,7 @@ static bool parse_as(struct qn_parse *parse)
                               NAME_MAX_LEN);
     }
     parse->rule->name = name;
+    parse->rule->name_at = at;
     return true;
 }
 
@@ -273,6 +302,7 @@ static bool parse_end(struct qn_parse *parse)
 static bool parse_rule(struct qn_parse *parse)
 {
     struct qn_lex *lex = &parse->lex;
+    size_t mistakes_before = lex->mistakes->count;
     size_t event_at;
     size_t point_at = 0;
 
@@ -281,32 +311,27 @@ static bool parse_rule(struct qn_parse *parse)
         return false;
     }
     event_at = lex->from;
-    if (!parse_event(parse) || !parse_conditions(parse, &point_at)) {
-        return false;
-    }
-    if (!qn_lex_take(lex, "do")) {
-        return fail_do(parse);
-    }
-    return parse_actions(parse) && parse_end(parse) && qn_parse_finish(parse, event_at, point_at);
+    parse->event_is_known = parse_event(parse);
+    return parse_conditions(parse, &point_at) && parse_actions(parse) && parse_end(parse) &&
+           lex->mistakes->count == mistakes_before && qn_parse_finish(parse, event_at, point_at);
 }
 
-bool qn_rule_parse(struct qn_str text, int64_t first_line, const struct qn_rule_names *names,
-                   struct qn_rule **ret_rule, struct qn_error *err)
+bool qn_rule_read(struct qn_str text, int64_t first_line, const struct qn_rule_names *names,
+                  struct qn_rule **ret_rule, struct qn_mistakes *mistakes)
 {
     struct qn_rule *rule;
     struct qn_parse parse = {.names = names};
 
     if (text.len > RULE_MAX) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                       "line %lld, column 1: a rule has %d bytes at most", (long long)first_line,
-                       RULE_MAX);
+        struct qn_lex lex = {.first_line = first_line, .mistakes = mistakes};
+        return qn_lex_fail_at(&lex, 0, "a rule has %d bytes at most", RULE_MAX);
     }
     rule = qn_memory_new(sizeof(*rule));
     qn_arena_init(&rule->arena, ARENA_MAX);
     parse.rule = rule;
     rule->whole = qn_arena_copy(&rule->arena, text); /* the values are views into it */
     rule->first_line = first_line;
-    qn_lex_init(&parse.lex, rule->whole, first_line, &rule->arena, err);
+    qn_lex_init(&parse.lex, rule->whole, first_line, &rule->arena, mistakes);
     size_t from = parse.lex.from;
     if (parse.lex.failed || !parse_rule(&parse)) {
         qn_rule_free(rule);
@@ -315,6 +340,15 @@ bool qn_rule_parse(struct qn_str text, int64_t first_line, const struct qn_rule_
     rule->text = qn_str(parse.lex.whole.ptr + from, parse.lex.last_to - from);
     *ret_rule = rule;
     return true;
+}
+
+bool qn_rule_parse(struct qn_str text, int64_t first_line, const struct qn_rule_names *names,
+                   struct qn_rule **ret_rule, struct qn_error *err)
+{
+    struct qn_mistakes mistakes = {.count = 0};
+
+    return qn_rule_read(text, first_line, names, ret_rule, &mistakes) ||
+           qn_mistakes_fail(&mistakes, err);
 }
 
 void qn_rule_free(struct qn_rule *rule)

@@ -51,6 +51,7 @@
 #ifndef QN_CHAOS_RULE_H
 #define QN_CHAOS_RULE_H
 
+#include "chaos/mistake.h"
 #include "server/base/arena.h"
 #include "server/model/verdict.h"
 
@@ -136,6 +137,7 @@ struct qn_rule {
     int64_t first_line;
     struct qn_str text; /* without blanks and comments around */
     struct qn_str name; /* none when it has no `as` */
+    size_t name_at;     /* where in `whole` it stands */
     enum qn_rule_target target;
     struct qn_str event;        /* "*" for any */
     bool is_internal;           /* lease.* and msg.*: no request, no point */
@@ -156,8 +158,13 @@ struct qn_rule_names {
     size_t count;
 };
 
-/* text is copied. The message of a failure names line (from first_line on), column, what was
- * expected and the nearest legal word. Free with qn_rule_free. */
+/* text is copied. Each mistake names line (from first_line on), column, what was expected and the
+ * nearest legal word; behind one the parser goes on with the next part of the rule. Free with
+ * qn_rule_free. */
+QN_MUST_CHECK bool qn_rule_read(struct qn_str text, int64_t first_line,
+                                const struct qn_rule_names *names, struct qn_rule **ret_rule,
+                                struct qn_mistakes *mistakes);
+/* The same with one message for all. */
 QN_MUST_CHECK bool qn_rule_parse(struct qn_str text, int64_t first_line,
                                  const struct qn_rule_names *names, struct qn_rule **ret_rule,
                                  struct qn_error *err);

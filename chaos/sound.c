@@ -201,12 +201,35 @@ static bool check_message_fields(struct qn_parse *parse, bool is_request, size_t
     return true;
 }
 
+static bool check_action(struct qn_parse *parse, struct qn_rule_action *action, bool is_request,
+                         bool has_points)
+{
+    const struct qn_rule *rule = parse->rule;
+
+    if (!is_sound(parse, action) || (!has_points && !check_without_request(parse, action)) ||
+        (is_request && !check_at_request(parse, action))) {
+        return false;
+    }
+    if (action->verb == QN_DO_RESURRECT && !qn_str_equal(rule->event, QN_STR("msg.delete"))) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "resurrect is for `on msg.delete`: it brings back what was deleted");
+    }
+    if (action->verb == QN_DO_EXPIRE_LEASE && rule->is_internal &&
+        !qn_str_equal(rule->event, QN_STR("lease.grant"))) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "of the events inside the server only lease.grant has a lease "
+                              "that could expire");
+    }
+    return true;
+}
+
 bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at)
 {
     struct qn_rule *rule = parse->rule;
     bool is_request = rule->target == QN_TARGET_SQS && !rule->is_internal;
     bool has_points =
         !rule->is_internal && rule->target != QN_TARGET_PROC && rule->target != QN_TARGET_CLOCK;
+    bool ok = true;
 
     rule->by_message = qn_pred_names_message(rule->where) || rule->when.per == QN_PER_MESSAGE ||
                        rule->when.per == QN_PER_GROUP;
@@ -224,23 +247,10 @@ bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at)
                               "code is known from post-commit on, and of requests only");
     }
     for (size_t i = 0; i < rule->action_count; i++) {
-        struct qn_rule_action *action = &rule->actions[i];
-        bool ok = is_sound(parse, action) && (has_points || check_without_request(parse, action)) &&
-                  (!is_request || check_at_request(parse, action));
-        if (!ok) {
-            return false;
-        }
-        if (action->verb == QN_DO_RESURRECT && !qn_str_equal(rule->event, QN_STR("msg.delete"))) {
-            return qn_lex_fail_at(&parse->lex, place_of(parse, action),
-                                  "resurrect is for `on msg.delete`: it brings back what was "
-                                  "deleted");
-        }
-        if (action->verb == QN_DO_EXPIRE_LEASE && rule->is_internal &&
-            !qn_str_equal(rule->event, QN_STR("lease.grant"))) {
-            return qn_lex_fail_at(&parse->lex, place_of(parse, action),
-                                  "of the events inside the server only lease.grant has a lease "
-                                  "that could expire");
+        ok = check_action(parse, &rule->actions[i], is_request, has_points) && ok;
+        if (!ok && !qn_lex_resume(&parse->lex)) {
+            break;
         }
     }
-    return true;
+    return ok;
 }

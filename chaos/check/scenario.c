@@ -161,9 +161,11 @@ static bool is_restarted(const struct qn_rule *rule, size_t i)
 /* Rules on the server's events: what the server leaves to the harness. */
 static bool check_servers_fault(const struct reader *reader, const struct qn_rule *rule)
 {
+    struct qn_mistakes mistakes = {.count = 0};
     struct qn_error why;
 
-    if (!qn_plan_carries(rule, &why)) {
+    if (!qn_plan_carries(rule, &mistakes)) {
+        (void)qn_mistakes_fail(&mistakes, &why);
         return fail(reader, "fault", qn_str_from_cstr(why.message));
     }
     for (size_t i = 0; i < rule->action_count; i++) {

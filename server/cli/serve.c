@@ -131,35 +131,6 @@ static void make_identity(struct server *server)
 
 /* ---- chaos ---- */
 
-static bool add_rules(struct qn_plan *plan, const struct qn_options *options, struct qn_error *err)
-{
-    const char *path = qn_options_text(options, QN_SERVE_CHAOS);
-    const struct qn_given *given = &options->given[QN_SERVE_FAULT];
-    struct qn_error cause;
-    char *text;
-    size_t len;
-    bool ok;
-
-    if (path != NULL) {
-        if (!qn_file_read(path, &text, &len, err)) {
-            return false;
-        }
-        ok = qn_plan_add_lines(plan, qn_str(text, len), &cause);
-        qn_memory_free(text);
-        if (!ok) {
-            return qn_fail(err, cause.code, "%s: %.*s", path, QN_ERROR_MESSAGE_MAX - 200,
-                           cause.message);
-        }
-    }
-    for (size_t i = 0; i < given->count; i++) {
-        if (!qn_plan_add(plan, qn_str_from_cstr(given->texts[i]), &cause)) {
-            return qn_fail(err, cause.code, "--fault: %.*s", QN_ERROR_MESSAGE_MAX - 200,
-                           cause.message);
-        }
-    }
-    return true;
-}
-
 static bool make_plan(struct server *server, struct qn_error *err)
 {
     for (size_t i = 0; i < QN_ACTION_COUNT; i++) {
@@ -172,7 +143,7 @@ static bool make_plan(struct server *server, struct qn_error *err)
         .actions = server->action_names,
         .action_count = QN_ACTION_COUNT,
     });
-    return add_rules(server->plan, &server->options, err);
+    return qn_rules_add(server->plan, &server->options, err);
 }
 
 /* ---- putting it together ---- */
@@ -375,7 +346,9 @@ int qn_serve_main(int argc, char **argv)
         qn_loop_run(server.loop);
         block_signals(SIG_UNBLOCK); /* a second signal ends the rest at once */
     } else {
-        qn_log(QN_LOG_ERROR, "serve", "%s", err.message);
+        if (err.message[0] != '\0') {
+            qn_log(QN_LOG_ERROR, "serve", "%s", err.message);
+        }
         code = QN_EXIT_USAGE;
     }
     take_apart(&server);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "chaos/chaos.h"
 #include "server/base/log.h"
 #include "server/cli/options.h"
 #include "server/journal/journal.h"
@@ -45,6 +46,13 @@ QN_MUST_CHECK bool qn_settings_read(const struct qn_options *options,
                                     struct qn_settings *ret_settings, struct qn_error *err);
 /* For GET info. The caller owns the reference. */
 json_t *qn_settings_show(const struct qn_options *options, const struct qn_settings *settings);
+
+/* Adds the rules of --chaos and --fault: all, or none. What is wrong in them is said on stderr, a
+ * line for each mistake, and leaves err without a message. */
+QN_MUST_CHECK bool qn_rules_add(struct qn_plan *plan, const struct qn_options *options,
+                                struct qn_error *err);
+/* FILE:LINE:COLUMN: what is wrong there. */
+void qn_rules_tell(const char *source, const struct qn_mistakes *mistakes);
 
 /* Arms what --failpoint names. */
 QN_MUST_CHECK bool qn_failpoints_arm(const struct qn_given *given, struct qn_error *err);

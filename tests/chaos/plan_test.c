@@ -359,26 +359,6 @@ Test(plan, names_are_given_and_are_unique)
     cr_expect_eq(qn_plan_rule_count(plan), 0);
 }
 
-Test(plan, a_file_of_rules_is_taken_whole_or_not_at_all)
-{
-    struct qn_error err;
-    add("on any do hang as mine");
-    cr_expect_not(qn_plan_add_lines(plan,
-                                    QN_STR("on any do hold as a\r\n\n# comment\n"
-                                           "  on any do hodl as b\n"),
-                                    &err));
-    cr_expect_not_null(strstr(err.message, "line 4, column 13: "), "%s", err.message);
-    cr_expect_eq(qn_plan_rule_count(plan), 1);
-    cr_expect_not(
-        qn_plan_add_lines(plan, QN_STR("on any do hold as a\non any do hold as a"), &err));
-    cr_expect_not_null(strstr(err.message, "line 2: there is a rule"), "%s", err.message);
-    cr_expect_eq(qn_plan_rule_count(plan), 1);
-    cr_expect(qn_plan_add_lines(
-        plan, QN_STR("on any do hold as a\r\n\n # comment\non any do hold # b\n"), &err));
-    cr_expect_eq(qn_plan_rule_count(plan), 3);
-    cr_expect(qn_plan_add_lines(plan, QN_STR(""), &err));
-}
-
 Test(plan, the_counters_of_a_crashed_server_go_on)
 {
     static uint64_t slots[256][4];

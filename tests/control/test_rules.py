@@ -1,5 +1,6 @@
 """Fault rules over the control API, and what they do to calls."""
 import http.client
+import json
 import socket
 import time
 
@@ -75,12 +76,35 @@ def test_one_rule_or_several_or_plain_text(server):
         {"rules": [7]},
         {"rule": "on SendMesage do throttle"},
         {"rule": "nonsense"},
+        {"rule": "on any do throttle", "rules": []},
+        {"rule": ""},
         {"rules": ["on any do throttle as fine", "nonsense"]},
     ],
 )
 def test_bad_rules_are_refused_whole(server, body):
     status, answer = server.control("POST", "/_quern/rules", body)
     assert status == 400 and answer["error"]
+    assert rules(server) == []
+
+
+def errors(answer):
+    return [(e.get("index"), e["line"], e["column"]) for e in answer["errors"]]
+
+
+def test_every_mistake_is_listed(server):
+    status, answer = server.control("POST", "/_quern/rules", {"rule": "on SendMesage do hagn then hodl"})
+    assert status == 400 and errors(answer) == [(None, 1, 4), (None, 1, 18), (None, 1, 28)]
+    assert answer["errors"][1]["message"].endswith('did you mean "hang"?')
+    assert answer["error"].startswith("line 1, column 4: ") and answer["error"].endswith("(and 2 more mistakes)")
+    bodies = {"rules": ["on any do throttle as fine", "on any\n do hagn", "on any do hang as fine", "nonsense"]}
+    status, answer = server.control("POST", "/_quern/rules", bodies)
+    assert status == 400 and errors(answer) == [(1, 2, 5), (2, 1, 19), (3, 1, 1)]
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("POST", "/_quern/rules", "on any do hang\n" + "nonsense\n" * 30, {"Content-Type": "text/plain"})
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    assert errors(answer) == [(None, line, 1) for line in range(2, 22)]
+    assert answer["error"].endswith("(and 29 more mistakes)")
     assert rules(server) == []
 
 

@@ -48,11 +48,11 @@ static void run(struct qn_str text, struct qn_arena *arena)
                              .entries = 1,
                              .messages = &message,
                              .message_count = 1};
-    struct qn_error err;
+    struct qn_mistakes mistakes = {.count = 0};
     struct qn_effect effect;
 
     qn_buf_init(&events.encoded, 1 << 20);
-    if (qn_plan_add_lines(plan, text, &err)) {
+    if (qn_plan_add_lines(plan, text, &mistakes)) {
         for (int point = QN_POINT_ARRIVE; point <= QN_POINT_REPLY; point++) {
             (void)qn_chaos_at(plan, (enum qn_chaos_point)point, &facts, &events);
         }

@@ -8,21 +8,19 @@ void qn_control_rules(struct qn_call *call, struct qn_str rest)
 }
 
 /* All of a list, or none. */
-static bool add_list(struct qn_plan *plan, const json_t *rules, struct qn_error *err)
+static bool add_list(struct qn_call *call, const json_t *rules, struct qn_mistakes *mistakes)
 {
-    struct qn_buf lines;
-    bool ok;
+    size_t count = json_array_size(rules);
+    struct qn_str *texts = qn_memory_new_array(count, sizeof(texts[0]));
     size_t i;
     const json_t *rule;
 
-    qn_buf_init(&lines, SIZE_MAX / 2);
     json_array_foreach(rules, i, rule)
     {
-        qn_buf_append(&lines, json_string_value(rule), json_string_length(rule));
-        qn_buf_append_char(&lines, '\n');
+        texts[i] = qn_str(json_string_value(rule), json_string_length(rule));
     }
-    ok = qn_plan_add_lines(plan, qn_buf_str(&lines), err);
-    qn_buf_done(&lines);
+    bool ok = qn_plan_add_all(call->loop->parts.plan, texts, count, mistakes);
+    qn_memory_free(texts);
     return ok;
 }
 
@@ -40,46 +38,60 @@ static bool is_list_of_texts(const json_t *rules)
     return json_is_array(rules);
 }
 
-static bool add_document(struct qn_call *call, const json_t *body, struct qn_error *err)
+static void answer_added(struct qn_call *call, bool ok, const struct qn_mistakes *mistakes,
+                         bool has_texts)
 {
+    struct qn_error err;
+
+    if (ok) {
+        qn_keep_refresh(call->loop);
+        qn_control_rules(call, QN_STR(""));
+        return;
+    }
+    (void)qn_mistakes_fail(mistakes, &err);
+    qn_control_answer(call, 400,
+                      json_pack("{s:o, s:o}", "error",
+                                qn_control_text(qn_str_from_cstr(err.message)), "errors",
+                                qn_mistakes_list(mistakes, has_texts)));
+}
+
+static void add_document(struct qn_call *call, const json_t *body)
+{
+    struct qn_mistakes mistakes = {.count = 0};
     struct qn_plan *plan = call->loop->parts.plan;
     const json_t *rule = json_object_get(body, "rule");
     const json_t *rules = json_object_get(body, "rules");
 
-    if (json_is_string(rule)) {
-        return qn_plan_add(plan, qn_str(json_string_value(rule), json_string_length(rule)), err);
+    if (json_is_string(rule) && rules == NULL) {
+        struct qn_str text = qn_str(json_string_value(rule), json_string_length(rule));
+        bool ok = qn_plan_add_all(plan, &text, 1, &mistakes);
+        answer_added(call, ok, &mistakes, false);
+    } else if (is_list_of_texts(rules) && rule == NULL) {
+        bool ok = add_list(call, rules, &mistakes);
+        answer_added(call, ok, &mistakes, true);
+    } else {
+        qn_control_fail(call, 400,
+                        "say {\"rule\": \"...\"} or {\"rules\": [\"...\"]}, or send the rules as "
+                        "text/plain, one a line");
     }
-    if (is_list_of_texts(rules)) {
-        return add_list(plan, rules, err);
-    }
-    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                   "say {\"rule\": \"...\"} or {\"rules\": [\"...\"]}, or send the rules as "
-                   "text/plain, one a line");
 }
 
 void qn_control_add_rules(struct qn_call *call, struct qn_str rest)
 {
     static const char *const members[] = {"rule", "rules", NULL};
     struct qn_str type = call->request.http.content_type;
-    struct qn_error err;
-    bool ok;
+    struct qn_mistakes mistakes = {.count = 0};
 
     (void)rest;
     if (qn_str_starts_with_nocase(type, QN_STR("text/plain"))) {
-        ok = qn_plan_add_lines(call->loop->parts.plan, call->request.http.body, &err);
-    } else {
-        json_t *body = qn_control_body(call, members);
-        if (body == NULL) {
-            return;
-        }
-        ok = add_document(call, body, &err);
-        json_decref(body);
+        bool ok = qn_plan_add_lines(call->loop->parts.plan, call->request.http.body, &mistakes);
+        answer_added(call, ok, &mistakes, false);
+        return;
     }
-    qn_keep_refresh(call->loop);
-    if (ok) {
-        qn_control_rules(call, rest);
-    } else {
-        qn_control_fail(call, 400, "%s", err.message);
+    json_t *body = qn_control_body(call, members);
+    if (body != NULL) {
+        add_document(call, body);
+        json_decref(body);
     }
 }
 
