@@ -267,6 +267,15 @@ QN_MUST_CHECK bool qn_loop_waits_for_sync(struct qn_call *call);
 /* Lets those go on whose entries are synced. */
 void qn_loop_synced(struct qn_loop *loop);
 
+/* ---- room.c ---- */
+
+/* No room in the ring, or more is due in the queue than one slice. True: the call waits and goes on
+ * by itself; `asks` says whether before PRE_COMMIT or behind it. */
+bool qn_room_waits_for_ring(struct qn_call *call, bool asks);
+bool qn_room_waits_for_settling(struct qn_call *call, struct qn_tx *tx, bool asks);
+/* True: err says what there is no room for. */
+bool qn_room_refuses(const struct qn_call *call, struct qn_error *err);
+
 /* ---- keep.c: entries and events ---- */
 
 /* A transaction of the loop's own. */

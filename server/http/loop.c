@@ -4,8 +4,6 @@
 
 #include "server/base/log.h"
 
-enum { ROOM_WAIT_MS = 1000 };
-
 static const struct qn_verdict pass = {.kind = QN_VERDICT_PASS};
 
 /* What rules want done here apart from the verdict is done before the call goes on; but a call that
@@ -113,72 +111,6 @@ static void fail(struct qn_call *call, const struct qn_error *err)
     finish(call);
 }
 
-static bool needs_room(const struct qn_call *call)
-{
-    const struct qn_loop *loop = call->loop;
-
-    /* With --auto-create even a read may make a queue. */
-    return loop->parts.journal != NULL && !qn_journal_has_room(loop->parts.journal) &&
-           ((call->request.action->flags & QN_ACTION_CHANGES) != 0 ||
-            qn_engine_options_of(loop->parts.engine)->auto_create);
-}
-
-/* No room in the ring: a writer that is only behind catches up within moments, so the call waits
- * for it, once. True: it waits. */
-static bool waits_for_room(struct qn_call *call, bool asks)
-{
-    if (call->has_waited_for_room || !needs_room(call)) {
-        return false;
-    }
-    qn_call_unpark(call);
-    call->has_waited_for_room = true;
-    call->stage = asks ? QN_STAGE_ARRIVED : QN_STAGE_CHECKED;
-    call->due_ms = qn_clock_monotonic_ms() + ROOM_WAIT_MS;
-    qn_call_wait(call, &call->loop->crowded);
-    return true;
-}
-
-/* Instants are moved, and messages counted, when all that is due is done, slice by slice: very many
- * may be due at once. Without room in the ring nothing can be done, and reads go on. True: it
- * waits. */
-static bool waits_for_settling(struct qn_call *call, struct qn_tx *tx, bool asks)
-{
-    bool is_settled;
-
-    if ((call->request.action->flags & QN_ACTION_SETTLES) == 0 ||
-        (call->loop->parts.journal != NULL && !qn_journal_has_room(call->loop->parts.journal))) {
-        return false;
-    }
-    is_settled = qn_engine_settle_queue(tx, tx->queue);
-    qn_loop_keep(call->loop);
-    if (!is_settled) {
-        call->stage = asks ? QN_STAGE_ARRIVED : QN_STAGE_CHECKED;
-        call->due_ms = 0; /* in the order in which they came */
-        qn_call_wait(call, &call->loop->behind);
-    }
-    return !is_settled;
-}
-
-static bool is_refused(const struct qn_call *call, struct qn_error *err)
-{
-    if (needs_room(call)) {
-        return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
-                        "The database does not keep up or cannot be written. Nothing was changed.");
-    }
-    if (call->request.action->id == QN_ACTION_receive_message &&
-        call->loop->under_way > call->loop->options.under_way_max) {
-        return !qn_fail(
-            err, QN_ERR_SERVICE_UNAVAILABLE,
-            "Too many answers wait for clients that read slowly. Nothing was received.");
-    }
-    if ((call->request.action->flags & QN_ACTION_SENDS) != 0 &&
-        !qn_engine_has_memory(call->loop->parts.engine, call->request.http.body.len)) {
-        return !qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
-                        "The memory for stored messages is used up. Nothing was stored.");
-    }
-    return false;
-}
-
 /* PRE_COMMIT, and facts for the points behind it. True: something was done, so what was found out
  * about the call may be true no longer. */
 static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_verdict *verdict)
@@ -242,10 +174,10 @@ static bool is_ready(struct qn_call *call, struct qn_tx *tx, bool asks)
     struct qn_error err;
 
     begin_transaction(call, tx);
-    if (waits_for_room(call, asks)) {
+    if (qn_room_waits_for_ring(call, asks)) {
         return false;
     }
-    if (is_refused(call, &err)) {
+    if (qn_room_refuses(call, &err)) {
         fail(call, &err);
         return false;
     }
@@ -254,7 +186,7 @@ static bool is_ready(struct qn_call *call, struct qn_tx *tx, bool asks)
         fail(call, &err);
         return false;
     }
-    return !waits_for_settling(call, tx, asks);
+    return !qn_room_waits_for_settling(call, tx, asks);
 }
 
 static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verdict *verdict)
