@@ -71,8 +71,12 @@ void qn_event_of(struct qn_tx *tx, struct qn_event *event, enum qn_event_kind ki
     event->virtual_ms = tx->now_ms;
     event->account = queue->account;
     event->queue = queue->name;
+    event->request = tx->request_id;
     if (tx->caller != NULL) {
         event->instance = tx->caller->access_key_id;
+        if (!qn_str_equal(tx->caller->region, queue->region)) {
+            event->region = queue->region;
+        }
     }
     if (message == NULL) {
         return;

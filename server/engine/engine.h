@@ -55,6 +55,7 @@ struct qn_tx {
     struct qn_random *random;
     struct qn_arena *arena;
     const struct qn_caller *caller;
+    struct qn_str request_id;               /* none: nobody's request */
     const struct qn_queue_address *address; /* the request's, already split; or NULL */
     struct qn_buf *entry;                   /* journal rows; NULL without a journal */
     struct qn_event_list *events;           /* never NULL */

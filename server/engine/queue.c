@@ -224,6 +224,17 @@ uint64_t qn_queue_draw_sequence(struct qn_tx *tx, struct qn_queue *queue)
     return queue->next_sequence++;
 }
 
+static void tell_create(struct qn_tx *tx, const struct qn_queue *queue)
+{
+    struct qn_event event;
+
+    if (tx->events->wanted) {
+        qn_event_of(tx, &event, QN_EVENT_QUEUE_CREATE, queue, NULL, NULL, NULL);
+        event.region = queue->region;
+        qn_emit_event(tx, &event);
+    }
+}
+
 struct qn_queue *qn_engine_create_queue(struct qn_tx *tx, struct qn_str account,
                                         struct qn_str region, struct qn_str name,
                                         struct qn_queue_settings *settings_take)
@@ -240,6 +251,7 @@ struct qn_queue *qn_engine_create_queue(struct qn_tx *tx, struct qn_str account,
     queue->reserved_sequence = SEQUENCE_RESERVE;
     enlist(engine, queue);
     qn_queue_emit(tx, queue);
+    tell_create(tx, queue);
     return queue;
 }
 

@@ -99,6 +99,7 @@ void qn_message_expire(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot)
     if (tx->events->wanted) {
         qn_event_of(tx, &event, QN_EVENT_MSG_EXPIRE, queue, message_at(engine, slot), id_text,
                     sequence_text);
+        event.request = QN_STR_NONE; /* whose request it came to light in does not matter */
         qn_emit_event(tx, &event);
     }
     qn_emit_delete(tx, message_at(engine, slot));
@@ -117,6 +118,7 @@ static void end_hiding(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot)
     qn_message_set_state(tx, queue, slot, MESSAGE_VISIBLE, message->hidden_until_ms);
     if (was_leased && tx->events->wanted) {
         qn_event_of(tx, &event, QN_EVENT_LEASE_EXPIRE, queue, message, id_text, sequence_text);
+        event.request = QN_STR_NONE;
         event.reason = QN_STR("timeout");
         qn_emit_event(tx, &event);
     }

@@ -117,6 +117,9 @@ void qn_keep_api_in(struct qn_call *call)
         event.sdk_attempt = caller->sdk_attempt;
     }
     qn_buf_init(&parameters, PARAMETERS_MAX);
+    if (call->loop->events.wanted) {
+        event.region = caller->region;
+    }
     if (call->loop->events.wanted && call->request.input != NULL) {
         qn_wire_describe_input(&call->request, &parameters);
         if (!parameters.overflow) {
@@ -125,6 +128,21 @@ void qn_keep_api_in(struct qn_call *call)
     }
     append(call->loop, &event);
     qn_buf_done(&parameters);
+}
+
+/* The counts among the attributes that were told: what clients may take for exact. */
+static void describe_counts(const struct qn_list *attributes, struct qn_buf *buf)
+{
+    const struct qn_pair *pairs = attributes->items;
+
+    for (size_t i = 0; i < attributes->count; i++) {
+        if (qn_str_starts_with(pairs[i].key, QN_STR("Approximate"))) {
+            qn_buf_append_char(buf, buf->len == 0 ? '{' : ',');
+            qn_buf_append_json_string(buf, pairs[i].key);
+            qn_buf_append_char(buf, ':');
+            qn_buf_append_str(buf, pairs[i].value);
+        }
+    }
 }
 
 /* How many of each list the answer has. */
@@ -139,6 +157,8 @@ static void describe_output(const struct qn_call *call, struct qn_buf *buf)
         if (field->type == QN_STRUCT_LIST || field->type == QN_STRING_LIST) {
             qn_buf_append_format(buf, "%s\"%s\":%zu", buf->len == 0 ? "{" : ",", field->name,
                                  list->count);
+        } else if (field->type == QN_STRING_MAP && strcmp(field->name, "Attributes") == 0) {
+            describe_counts(list, buf);
         }
     }
     if (buf->len > 0) {

@@ -163,6 +163,7 @@ static void begin_transaction(struct qn_call *call, struct qn_tx *tx)
 {
     qn_tx_init(call->loop, tx, &call->request.arena, &call->random);
     tx->caller = &call->request.caller;
+    tx->request_id = qn_str(call->request.request_id, 36);
     tx->address = &call->request.address;
     tx->wait_is_over = call->wait_is_over || call->loop->is_stopping ||
                        (call->deadline_ms >= 0 && tx->now_ms >= call->deadline_ms);

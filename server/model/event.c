@@ -29,6 +29,7 @@ static const char *const kind_names[QN_EVENT_KIND_COUNT] = {
     [QN_EVENT_FAULT] = "fault",
     [QN_EVENT_CLOCK] = "clock",
     [QN_EVENT_MARK] = "mark",
+    [QN_EVENT_QUEUE_CREATE] = "queue.create",
 };
 
 #define QN_EVENT_TEXT(name, member) {(name), true, offsetof(struct qn_event, member)},

@@ -24,6 +24,7 @@ enum qn_event_kind {
     QN_EVENT_FAULT,         /* "fault" */
     QN_EVENT_CLOCK,         /* "clock" */
     QN_EVENT_MARK,          /* "mark" */
+    QN_EVENT_QUEUE_CREATE,  /* "queue.create": a queue that was not there before */
     QN_EVENT_KIND_COUNT
 };
 
@@ -34,7 +35,7 @@ struct qn_event {
     enum qn_event_kind kind;
     int64_t virtual_ms;
     uint64_t lsn;          /* 0: not a state event */
-    struct qn_str request; /* request id of api.*, none else */
+    struct qn_str request; /* id of the request that did it, or none */
     struct qn_str action;
     struct qn_str account;  /* of the queue */
     struct qn_str queue;    /* name */
@@ -64,6 +65,8 @@ struct qn_event {
     int64_t from_ms;      /* clock */
     int64_t to_ms;
     int64_t count;
+    struct qn_str region; /* api.in: the caller's; queue.create: the queue's; else the queue's
+                             where it is not the caller's */
 };
 
 /* A zeroed event with every integer absent. */
@@ -80,7 +83,7 @@ struct qn_event_field {
     bool is_text;     /* struct qn_str, else int64_t */
     size_t offset;
 };
-enum { QN_EVENT_FIELD_COUNT = 28 };
+enum { QN_EVENT_FIELD_COUNT = 29 };
 extern const struct qn_event_field qn_event_fields[QN_EVENT_FIELD_COUNT];
 
 /* The keys by which a message is known outside of SQS: the string members idempotencyKey and

@@ -73,6 +73,60 @@ def test_parameters_are_shown_without_bodies(watched, sqs, queue):
     assert "secret" not in json.dumps(found)
 
 
+def test_what_happened_names_the_request_that_did_it(watched, sqs, queue):
+    since = last_seq(watched)
+    sqs("SendMessage", QueueUrl=queue, MessageBody="x")
+    sqs("ReceiveMessage", QueueUrl=queue, VisibilityTimeout=1)
+    watched.advance_ms(1000)
+    found = events(watched, since)
+    requests = {e["action"]: e["req"] for e in of(found, "api.in")}
+    (sent,) = of(found, "msg.send")
+    (leased,) = of(found, "lease.grant")
+    (lapsed,) = of(found, "lease.expire")
+    assert (sent["req"], leased["req"]) == (requests["SendMessage"], requests["ReceiveMessage"])
+    assert "req" not in lapsed
+
+
+def test_a_new_queue_is_told_apart_from_one_that_was_there(watched, sqs, name):
+    since = last_seq(watched)
+    for _ in range(2):
+        sqs("CreateQueue", QueueName=name)
+    found = events(watched, since)
+    assert kinds(found) == ["api.in", "queue.create", "api.out", "api.in", "api.out"]
+    assert (found[1]["queue"], found[1]["req"], found[1]["region"]) == (name, found[0]["req"], "us-east-1")
+
+
+def test_a_queue_of_the_command_is_nobodys_request(start, tmp_path):
+    server = start("--trace", str(tmp_path / "trace"), "--queue", "q")
+    (created,) = of(events(server), "queue.create")
+    assert created["queue"] == "q" and "req" not in created
+
+
+def test_counts_that_were_told_are_in_the_trace(watched, sqs, queue):
+    since = last_seq(watched)
+    sqs("SendMessage", QueueUrl=queue, MessageBody="x")
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed", "QueueArn"]
+    sqs("GetQueueAttributes", QueueUrl=queue, AttributeNames=names)
+    told = of(events(watched, since), "api.out")[1]["params"]
+    assert told == {"ApproximateNumberOfMessages": 1, "ApproximateNumberOfMessagesDelayed": 0}
+
+
+def test_the_region_of_a_caller_and_of_its_queue(start):
+    server = start("--region", "any")
+    since = events(server)[-1]["seq"]
+    for region in ("us-east-1", "eu-west-1"):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        connection.request("POST", "/", '{"QueueName":"q","QueueUrl":"/000000000000/q","MessageBody":"x"}', {
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": "AmazonSQS." + ("CreateQueue" if region == "us-east-1" else "SendMessage"),
+            "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/%s/sqs/aws4_request" % region})
+        assert connection.getresponse().status == 200
+        connection.close()
+    found = events(server, since)
+    assert [e["region"] for e in of(found, "api.in")] == ["us-east-1", "eu-west-1"]
+    assert of(found, "msg.send")[0]["region"] == of(found, "queue.create")[0]["region"] != "eu-west-1"
+
+
 def test_who_called_is_in_the_trace(watched):
     connection = http.client.HTTPConnection("127.0.0.1", watched.port, timeout=20)
     since = last_seq(watched)
@@ -210,6 +264,6 @@ def test_trace_file_outlives_a_kill(start, tmp_path):
     connection.close()
     server.kill()
     found = events(start(*options))
-    assert kinds(found) == ["boot", "api.in", "api.out", "boot"]
+    assert kinds(found) == ["boot", "api.in", "queue.create", "api.out", "boot"]
     assert found[1]["params"] == {"QueueName": "kept"}
-    assert found[3]["lsn"] >= 1 and [e["seq"] for e in found] == [1, 2, 3, 4]
+    assert found[4]["lsn"] >= 1 and [e["seq"] for e in found] == [1, 2, 3, 4, 5]

@@ -52,6 +52,7 @@ static struct qn_event full_event(void)
     event.from_ms = 1;
     event.to_ms = 2;
     event.count = 7;
+    event.region = QN_STR("eu-west-1");
     return event;
 }
 
@@ -66,7 +67,8 @@ Test(render, every_field_has_its_short_name_and_its_place)
         "\"attempt\":2,\"params\":{\"MaxNumberOfMessages\":10},\"code\":\"OK\",\"status\":200,"
         "\"bytes\":512,\"mid\":\"m\",\"k\":\"k-001\",\"h\":\"h\",\"n\":1,\"deadline\":4000,"
         "\"grp\":\"A\",\"sn\":\"18\",\"reason\":\"timeout\",\"rule\":\"lost\",\"match\":6,"
-        "\"target\":\"instance=QUERN0001\",\"from\":1,\"to\":2,\"count\":7}\n");
+        "\"target\":\"instance=QUERN0001\",\"from\":1,\"to\":2,\"count\":7,"
+        "\"region\":\"eu-west-1\"}\n");
 }
 
 Test(render, absent_fields_are_left_out)
