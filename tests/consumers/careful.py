@@ -140,6 +140,7 @@ class Producer(Actor):
         self.pause_s = pause_s
         self.poison_every = poison_every
         self.serial = 0
+        self.write = plain
 
     def act(self):
         entries = [self.entry(n) for n in range(self.random.choice((1, 1, 2, 5)))]
@@ -171,13 +172,16 @@ class Producer(Actor):
     def entry(self, number):
         self.serial += 1
         is_poison = self.poison_every and self.serial % self.poison_every == 0
-        body = "%s %06d%s" % (self.queue, self.serial, " poison" if is_poison else "")
-        entry = {"Id": str(number), "MessageBody": body}
+        entry = {"Id": str(number), "MessageBody": self.write(self.queue, self.serial, is_poison)}
         if self.queue.endswith(".fifo"):
             entry["MessageDeduplicationId"] = "%s-%06d" % (self.name, self.serial)
             # No two of a group in one batch; and what never succeeds blocks a group of its own.
             entry["MessageGroupId"] = "p%d" % self.serial if is_poison else "g%d" % (self.serial % MANY_GROUPS)
         return entry
+
+
+def plain(queue, serial, is_poison):
+    return "%s %06d%s" % (queue, serial, " poison" if is_poison else "")
 
 
 class Consumer(Actor):

@@ -69,8 +69,11 @@ class World:
             finally:
                 connection.close()
 
+    def founder(self):
+        return Caller(self.port, "founder", self.give_up)
+
     def make_queues(self):
-        caller = Caller(self.port, "founder", self.give_up)
+        caller = self.founder()
         for kind in self.kinds:
             attributes = {"VisibilityTimeout": str(kind.visibility_s), **(FIFO if kind.is_fifo else {})}
             if kind.dead is not None:
