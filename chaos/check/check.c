@@ -299,8 +299,7 @@ static int run_all(struct checking *checking)
         return QN_CHECK_USAGE;
     }
     qn_report_end(report);
-    if (checking->options.json_path != NULL &&
-        !qn_report_write_json(report, checking->options.json_path, &err)) {
+    if (!qn_report_write(report, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;
     }
@@ -315,15 +314,7 @@ static bool can_write(const struct qn_check_options *o, struct qn_error *err)
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--keep %s: %s", o->keep_directory,
                        strerror(errno));
     }
-    FILE *file = o->json_path != NULL ? fopen(o->json_path, "ae") : NULL;
-    if (o->json_path != NULL && file == NULL) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--json %s: %s", o->json_path,
-                       strerror(errno));
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return true;
+    return qn_report_check_outputs(o, err);
 }
 
 static bool prepare(struct checking *checking, struct qn_error *err)
@@ -404,9 +395,9 @@ int qn_check_main(int argc, char **argv)
         checking->report = (struct qn_report){
             .options = o,
             .seed = o->has_seed ? o->seed : fresh,
-            .colours = isatty(STDOUT_FILENO) != 0,
-            .console = stdout,
+            .console = qn_report_takes_stdout(o) ? stderr : stdout,
         };
+        checking->report.colours = isatty(fileno(checking->report.console)) != 0;
         (void)snprintf(checking->run_id, sizeof(checking->run_id), "run-%llu",
                        (unsigned long long)checking->report.seed);
         code = run_all(checking);

@@ -85,18 +85,6 @@ static void set_error(struct qn_judgement *judgement, const struct qn_error *err
     (void)snprintf(judgement->text, sizeof(judgement->text), "%.300s", err->message);
 }
 
-/* Until the end was marked: what comes then is only the stopping. */
-static int64_t virtual_length_ms(const struct qn_history *history)
-{
-    for (size_t i = history->count; i > 0; i--) {
-        const struct qn_check_event *event = &history->events[i - 1];
-        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"))) {
-            return event->vt - history->events[0].vt;
-        }
-    }
-    return 0;
-}
-
 void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
                          struct qn_run_result *result)
 {
@@ -104,7 +92,7 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
     struct qn_error err;
 
     qn_history_settle(&run->history);
-    result->virtual_ms = virtual_length_ms(&run->history);
+    result->virtual_ms = qn_history_virtual_length_ms(&run->history);
     keep_trace(run);
     if (trouble != NULL) {
         set_error(judgement, trouble);

@@ -153,3 +153,14 @@ void qn_history_write(const struct qn_history *history, FILE *file)
     (void)fwrite(buf.len > 0 ? buf.ptr : "", 1, buf.len, file);
     qn_buf_done(&buf);
 }
+
+int64_t qn_history_virtual_length_ms(const struct qn_history *history)
+{
+    for (size_t i = history->count; i > 0; i--) {
+        const struct qn_check_event *event = &history->events[i - 1];
+        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"))) {
+            return event->vt - history->events[0].vt;
+        }
+    }
+    return 0;
+}

@@ -38,6 +38,7 @@ enum qn_check_kind {
     QN_CHECK_RECONCILE,   /* the consumer recorded that it does not know what became of k */
     QN_CHECK_STATE,       /* a versioned projection was written */
     QN_CHECK_PROC,        /* what: spawn, ready, signal, exit; instance, pid */
+    QN_CHECK_LOG,         /* the consumer printed a line: instance, reason */
     QN_CHECK_KIND_COUNT
 };
 
@@ -93,6 +94,9 @@ QN_MUST_CHECK bool qn_history_read(struct qn_history *history, struct qn_str tex
  * k, grp and sn of events that name only their message. May be called again after more was added.
  */
 void qn_history_settle(struct qn_history *history);
+/* From the first event to the mark of the end: what comes then is only the stopping. 0 without one.
+ */
+int64_t qn_history_virtual_length_ms(const struct qn_history *history);
 /* All events as JSON lines, the header first. */
 void qn_history_write(const struct qn_history *history, FILE *file);
 

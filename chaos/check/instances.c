@@ -171,6 +171,7 @@ bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, str
     instance->was_told = false;
     instance->respawn_at_ms = 0;
     record(run, instance, "spawn", instance->pid, -1, 0);
+    qn_log_open(&instance->log, spawn.log_path, qn_str_from_cstr(instance->name), &run->recorder);
     return true;
 }
 
@@ -195,6 +196,7 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
     /* As with a container: when the first process has ended, so do all. */
     qn_process_kill_group(pid, &rest);
     instance->pid = 0;
+    qn_log_read(&instance->log, true); /* its last words stand before its end */
     instance->last_status = status;
     instance->exits_before_ready += !instance->is_ready;
     record(run, instance, "exit", pid, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -273,6 +275,7 @@ void qn_instances_stop(struct qn_running *run)
             if (instance->pid != 0 && qn_process_has_ended(instance->pid, &status)) {
                 qn_instance_has_ended(run, instance, status);
             }
+            qn_log_read(&instance->log, false);
             running += instance->pid != 0;
         }
         if (run->sink != NULL) {
@@ -286,5 +289,6 @@ void qn_instances_stop(struct qn_running *run)
     }
     for (size_t i = 0; i < run->instance_count; i++) {
         qn_instance_kill(run, &run->instances[i]);
+        qn_log_close(&run->instances[i].log);
     }
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "server/base/buf.h"
 #include "server/base/error.h"
 
 enum { QN_OPTIONS_LIST_MAX = 64 };
@@ -19,7 +20,10 @@ struct qn_check_options {
     struct qn_text_list environment; /* NAME=TEMPLATE */
     uint64_t seed;
     bool has_seed;
-    const char *json_path;
+    const char *json_path; /* of reports: NULL none, "-" stdout */
+    const char *junit_path;
+    const char *tap_path;
+    const char *profile; /* standard, fifo */
     bool is_fifo;
     const char *tempo;    /* fast, normal, real */
     int64_t visibility_s; /* 0: by tempo */
@@ -27,6 +31,7 @@ struct qn_check_options {
     int64_t grace_ms;
     int64_t startup_ms;
     int64_t sink_capacity; /* 0: no limit */
+    const char *sink_busy; /* wait, 409 */
     bool sink_busy_is_409;
     bool strict;
     bool no_skip;
@@ -36,13 +41,24 @@ struct qn_check_options {
     bool verbose;
     bool wants_help;
     bool wants_list;
-    char **command; /* ends in NULL */
+    char **command;             /* ends in NULL */
+    struct qn_text_list traces; /* of quern judge */
 };
 
 /* Texts are views into argv. False: err says in one line what is wrong. */
 QN_MUST_CHECK bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options,
                                    struct qn_error *err);
+/* The same for `quern judge`, which takes traces and few of the options. */
+QN_MUST_CHECK bool qn_options_read_judge(int argc, char **argv,
+                                         struct qn_check_options *ret_options,
+                                         struct qn_error *err);
 void qn_options_print_help(FILE *file);
+void qn_options_print_judge_help(FILE *file);
+/* The command's words as a shell needs them. */
+void qn_options_append_command(char *const *command, struct qn_buf *buf);
+/* The command line that runs one scenario again in the same way. */
+void qn_options_append_again(const struct qn_check_options *options, struct qn_str scenario,
+                             uint64_t seed, struct qn_buf *buf);
 /* "300ms", "10s", "2m", "10" (seconds). */
 QN_MUST_CHECK bool qn_options_duration(struct qn_str text, int64_t *ret_ms);
 

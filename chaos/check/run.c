@@ -70,6 +70,9 @@ static bool poll_trace(struct qn_running *run, int64_t now_ms, struct qn_error *
         return true;
     }
     run->next_trace_ms = now_ms + TRACE_EVERY_MS;
+    for (size_t i = 0; i < run->instance_count; i++) {
+        qn_log_read(&run->instances[i].log, false);
+    }
     if (qn_running_read_trace(run, err)) {
         run->trace_failures = 0;
         return true;

@@ -4,6 +4,7 @@
 
 #include "chaos/check/faults.h"
 #include "chaos/check/load.h"
+#include "chaos/check/log.h"
 #include "chaos/check/options.h"
 #include "chaos/check/profile.h"
 #include "chaos/check/run.h"
@@ -22,6 +23,7 @@ struct qn_instance {
     int exits_before_ready;
     int last_status;       /* of its last exit, as waitpid has it */
     int64_t respawn_at_ms; /* monotonic; 0: not to be started again */
+    struct qn_log_reader log;
 };
 
 struct qn_running {

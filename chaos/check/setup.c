@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "chaos/check/json_text.h"
+#include "chaos/check/report/report.h"
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
@@ -94,6 +95,24 @@ static json_t *planned_faults(const struct qn_scenario *scenario)
     return list;
 }
 
+/* Who ran, and how it is run again: for reports that are made from the trace alone. */
+static void add_command(const struct qn_running *run, json_t *facts)
+{
+    json_t *command = json_array();
+    struct qn_buf again;
+
+    for (size_t i = 0; run->options->command[i] != NULL; i++) {
+        json_array_append_new(command,
+                              qn_report_json_text(qn_str_from_cstr(run->options->command[i])));
+    }
+    json_object_set_new(facts, "command", command);
+    qn_buf_init(&again, SIZE_MAX / 2);
+    qn_options_append_again(run->options, run->scenario->id, run->seed, &again);
+    json_object_set_new(facts, "again", qn_report_json_text(qn_buf_str(&again)));
+    qn_buf_done(&again);
+    json_object_set_new(facts, "tempo", json_string(run->options->tempo));
+}
+
 static void write_header(struct qn_running *run)
 {
     const struct qn_check_options *o = run->options;
@@ -116,6 +135,7 @@ static void write_header(struct qn_running *run)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         json_object_set_new(facts, numbers[i].name, json_integer(numbers[i].value));
     }
+    add_command(run, facts);
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
                                run->scenario->json, "run", facts);
     struct qn_buf text;

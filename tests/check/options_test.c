@@ -3,9 +3,11 @@
 #include <stdarg.h>
 
 #include "chaos/check/options.h"
+#include "server/base/arena.h"
 
 static struct qn_check_options options;
 static struct qn_error err;
+static struct qn_arena arena;
 
 /* What the options point to lives as long as the test. */
 static char *words[64];
@@ -86,6 +88,57 @@ Test(options, mistakes_are_told_in_one_line)
     expect_complaint(READ("--strict=yes", "--", "c"), "--strict");
     expect_complaint(READ("--strict"), "no consumer");
     expect_complaint(READ("--"), "no consumer");
+}
+
+static void expect_again(const char *expected)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, 4096);
+    qn_options_append_again(&options, QN_STR("std.delete-lost"), 42, &text);
+    cr_expect_str_eq(qn_arena_copy(&arena, qn_buf_str(&text)).ptr, expected);
+    qn_buf_done(&text);
+}
+
+Test(options, the_command_that_runs_a_scenario_again_says_what_differs_from_the_defaults)
+{
+    qn_arena_init(&arena, SIZE_MAX / 2);
+    cr_assert(READ("--only", "*", "--tempo", "fast", "--strict", "--json", "f", "--", "worker"));
+    expect_again("quern check --only std.delete-lost --seed 42 -- worker");
+    cr_assert(READ("--profile", "fifo", "--tempo", "real", "--visibility", "7", "--concurrency",
+                   "4", "--grace", "1500ms", "--env", "Q={queue_url}", "--no-idle-skip",
+                   "--sink-busy", "409", "--sink-capacity", "3", "--startup-timeout", "2m", "--",
+                   "sh", "-c", "it's $HOME", ""));
+    expect_again("quern check --only std.delete-lost --profile fifo --tempo real --visibility 7 "
+                 "--concurrency 4 --grace 1500ms --startup-timeout 120000ms --env 'Q={queue_url}' "
+                 "--no-idle-skip --sink-capacity 3 --sink-busy 409 --seed 42 -- sh -c "
+                 "'it'\\''s $HOME' ''");
+    qn_arena_done(&arena);
+}
+
+static bool read_judge_words(const char *first, const char *second, const char *third)
+{
+    words[0] = (char *)(uintptr_t) "judge";
+    words[1] = (char *)(uintptr_t)first;
+    words[2] = (char *)(uintptr_t)second;
+    words[3] = (char *)(uintptr_t)third;
+    words[4] = NULL;
+    int count = first == NULL ? 1 : second == NULL ? 2 : third == NULL ? 3 : 4;
+    return qn_options_read_judge(count, words, &options, &err);
+}
+
+Test(options, judge_takes_traces_and_the_options_of_reports)
+{
+    cr_assert(read_judge_words("a.jsonl", "--junit=f", "-"));
+    cr_expect_eq(options.traces.count, 2);
+    cr_expect_str_eq(options.traces.items[0], "a.jsonl");
+    cr_expect_str_eq(options.traces.items[1], "-");
+    cr_expect_str_eq(options.junit_path, "f");
+    expect_complaint(read_judge_words("--seed", "1", "a"), "unknown option --seed");
+    expect_complaint(read_judge_words("--tap", NULL, NULL), "--tap needs FILE");
+    expect_complaint(read_judge_words("--strict", NULL, NULL), "no trace given");
+    expect_complaint(read_judge_words(NULL, NULL, NULL), "no trace given");
+    cr_expect(read_judge_words("--help", NULL, NULL));
 }
 
 Test(options, help_and_list_need_no_command)

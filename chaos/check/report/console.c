@@ -13,33 +13,15 @@ static const struct {
     [QN_OUTCOME_ERROR] = {"ERR ", "\033[31;1m"},
 };
 
-/* An argument as a shell would need it. */
-static void print_argument(FILE *file, const char *text)
+/* What the consumer wrote must not move the cursor, nor break the pipe of who reads UTF-8. */
+static void print_clean(FILE *file, struct qn_str s)
 {
-    bool is_plain = text[0] != '\0';
+    struct qn_buf text;
 
-    for (const char *at = text; *at != '\0'; at++) {
-        is_plain = is_plain && strchr(" \t\n\"'\\$`*?[]{}()<>|&;#~!", *at) == NULL;
-    }
-    if (is_plain) {
-        (void)fputs(text, file);
-        return;
-    }
-    (void)fputc('\'', file);
-    for (const char *at = text; *at != '\0'; at++) {
-        (void)fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, file);
-    }
-    (void)fputc('\'', file);
-}
-
-static void print_command(const struct qn_report *report)
-{
-    for (size_t i = 0; report->options->command[i] != NULL; i++) {
-        if (i > 0) {
-            (void)fputc(' ', report->console);
-        }
-        print_argument(report->console, report->options->command[i]);
-    }
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_clean(&text, s);
+    (void)fwrite(text.ptr, 1, text.len, file);
+    qn_buf_done(&text);
 }
 
 void qn_report_begin(const struct qn_report *report)
@@ -49,9 +31,14 @@ void qn_report_begin(const struct qn_report *report)
     (void)fprintf(report->console,
                   "quern check %s  profile %s  seed %" PRIu64 "  tempo %s  consumer: ", QN_VERSION,
                   o->is_fifo ? "fifo" : "standard", report->seed, o->tempo);
-    print_command(report);
+    struct qn_buf command;
+
+    qn_buf_init(&command, SIZE_MAX / 2);
+    qn_options_append_command(o->command, &command);
+    print_clean(report->console, qn_buf_str(&command));
     (void)fputc('\n', report->console);
     (void)fflush(report->console);
+    qn_buf_done(&command);
 }
 
 void qn_report_profile_print(const struct qn_report *report)
@@ -80,48 +67,14 @@ void qn_report_profile_print(const struct qn_report *report)
     }
 }
 
-static const struct qn_invariant *broken_one(const struct qn_judgement *judgement)
-{
-    for (int severity = QN_MUST; severity <= QN_SHOULD; severity++) {
-        for (size_t i = 0; i < judgement->invariant_count; i++) {
-            const struct qn_invariant *invariant = &judgement->invariants[i];
-            if ((int)invariant->severity == severity &&
-                invariant->finding.result == QN_RESULT_FAIL) {
-                return invariant;
-            }
-        }
-    }
-    return NULL;
-}
-
 static void print_trouble(const struct qn_report *report, const struct qn_report_entry *entry)
 {
-    const struct qn_judgement *judgement = &entry->result.judgement;
-    const struct qn_scenario *scenario = entry->scenario;
-    const struct qn_invariant *broken = broken_one(judgement);
-    FILE *file = report->console;
+    struct qn_buf text;
 
-    if (broken == NULL) {
-        return;
-    }
-    qn_report_witness(file, &entry->result.history, &broken->finding);
-    for (size_t i = 0; i < judgement->invariant_count; i++) {
-        const struct qn_invariant *other = &judgement->invariants[i];
-        if (other != broken && other->finding.result == QN_RESULT_FAIL) {
-            (void)fprintf(file, "       | also %s: %s\n", other->name, other->finding.text);
-        }
-    }
-    if (scenario->why.len > 0) {
-        (void)fprintf(file, "       | why it matters: %.*s\n", QN_STR_ARG(scenario->why));
-    }
-    if (scenario->fix.len > 0) {
-        (void)fprintf(file, "       | fix: %.*s\n", QN_STR_ARG(scenario->fix));
-    }
-    (void)fprintf(file, "       | rerun: quern check --only %.*s%s --seed %" PRIu64 " -- ",
-                  QN_STR_ARG(scenario->id), report->options->is_fifo ? " --profile fifo" : "",
-                  report->seed);
-    print_command(report);
-    (void)fputc('\n', file);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_trouble(report, entry, "       ", &text);
+    print_clean(report->console, qn_buf_str(&text));
+    qn_buf_done(&text);
 }
 
 /* The log of who did not get going. */
@@ -129,7 +82,9 @@ static void print_log(FILE *file, struct qn_str log)
 {
     while (log.len > 0) {
         struct qn_str line = qn_str_cut(log, '\n', &log);
-        (void)fprintf(file, "       | %.*s\n", QN_STR_ARG(line));
+        (void)fputs("       | ", file);
+        print_clean(file, line);
+        (void)fputc('\n', file);
     }
 }
 
@@ -150,43 +105,14 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
     } else {
         (void)fputs("       ", file);
     }
-    (void)fprintf(file, "%s%s\n", judgement->text[0] != '\0' ? "   " : "", judgement->text);
+    (void)fputs(judgement->text[0] != '\0' ? "   " : "", file);
+    print_clean(file, qn_str_from_cstr(judgement->text));
+    (void)fputc('\n', file);
     if (judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN) {
         print_trouble(report, entry);
     }
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
     (void)fflush(file);
-}
-
-void qn_report_count(const struct qn_report *report, size_t counts[QN_OUTCOME_COUNT])
-{
-    for (size_t i = 0; i < QN_OUTCOME_COUNT; i++) {
-        counts[i] = 0;
-    }
-    for (size_t i = 0; i < report->count; i++) {
-        counts[report->entries[i].result.judgement.outcome]++;
-    }
-}
-
-const char *qn_report_semantics(const struct qn_report *report)
-{
-    bool loses = false;
-    bool repeats = false;
-
-    if (report->profile.level < QN_LEVEL_SINK) {
-        return "not observable";
-    }
-    for (size_t i = 0; i < report->count; i++) {
-        const struct qn_judgement *judgement = &report->entries[i].result.judgement;
-        for (size_t j = 0; j < judgement->invariant_count; j++) {
-            const struct qn_invariant *invariant = &judgement->invariants[j];
-            bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
-            loses = loses || (is_broken && (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
-                                            strcmp(invariant->name, "NO-LOSS") == 0));
-            repeats = repeats || (is_broken && strcmp(invariant->name, "ONCE") == 0);
-        }
-    }
-    return loses ? "at-most-once" : repeats ? "at-least-once" : "effectively-once";
 }
 
 void qn_report_end(const struct qn_report *report)
@@ -220,7 +146,5 @@ void qn_report_end(const struct qn_report *report)
     } else {
         (void)fprintf(report->console, " messages %" PRId64 " sent\n", sent);
     }
-    if (report->options->json_path != NULL) {
-        (void)fprintf(report->console, " report: %s\n", report->options->json_path);
-    }
+    qn_report_print_paths(report);
 }

@@ -1,16 +1,8 @@
 /* The JSON report. Its members keep their names and meanings within one schema number. */
-#include <errno.h>
-
 #include "chaos/check/json_text.h"
 #include "chaos/check/report/report.h"
 
 enum { SCHEMA = 1 };
-
-static const char *const severity_names[] = {
-    [QN_MUST] = "must", [QN_SHOULD] = "should", [QN_INFO] = "info"};
-static const char *const result_names[] = {[QN_RESULT_PASS] = "pass",
-                                           [QN_RESULT_FAIL] = "fail",
-                                           [QN_RESULT_NOT_OBSERVABLE] = "not observable"};
 
 static void set(json_t *object, const char *name, json_t *value)
 {
@@ -57,8 +49,8 @@ static json_t *consumer(const struct qn_report *report)
     json_t *argv = json_array();
 
     for (size_t i = 0; report->options->command[i] != NULL; i++) {
-        json_t *text = json_string(report->options->command[i]);
-        json_array_append_new(argv, text != NULL ? text : json_string("(not UTF-8)"));
+        json_array_append_new(argv,
+                              qn_report_json_text(qn_str_from_cstr(report->options->command[i])));
     }
     return json_pack("{s:o, s:o}", "argv", argv, "learned", learned(&report->profile));
 }
@@ -141,12 +133,11 @@ static json_t *invariants(const struct qn_judgement *judgement)
     for (size_t i = 0; i < judgement->invariant_count; i++) {
         const struct qn_invariant *invariant = &judgement->invariants[i];
         const struct qn_finding *finding = &invariant->finding;
-        json_t *object =
-            json_pack("{s:s, s:s, s:s}", "name", invariant->name, "severity",
-                      severity_names[invariant->severity], "result", result_names[finding->result]);
+        json_t *object = json_pack("{s:s, s:s, s:s}", "name", invariant->name, "severity",
+                                   qn_report_severity_name(invariant->severity), "result",
+                                   qn_report_result_name(finding->result));
         if (finding->result != QN_RESULT_PASS) {
-            json_t *text = json_string(finding->text);
-            set(object, "text", text != NULL ? text : json_string(""));
+            set(object, "text", qn_report_json_text(qn_str_from_cstr(finding->text)));
         }
         if (finding->witness_count > 0) {
             json_t *witness = json_array();
@@ -173,14 +164,30 @@ static json_t *faults(const struct qn_judgement *judgement)
     return list;
 }
 
-static json_t *scenario(const struct qn_report_entry *entry)
+static json_t *log_lines(const struct qn_report_entry *entry)
+{
+    json_t *list = json_array();
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_log_tail(entry, &text);
+    struct qn_str rest = qn_buf_str(&text);
+    while (rest.len > 0) {
+        json_array_append_new(list, qn_report_json_text(qn_str_cut(rest, '\n', &rest)));
+    }
+    qn_buf_done(&text);
+    return list;
+}
+
+static json_t *scenario(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
-    json_t *text = json_string(judgement->text);
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o}", "id", entry->scenario->id.ptr, "title",
-        entry->scenario->title.ptr, "severity", entry->scenario->severity.ptr, "verdict",
-        qn_outcome_name(judgement->outcome), "text", text != NULL ? text : json_string(""));
+    json_t *text = qn_report_json_text(qn_str_from_cstr(judgement->text));
+    struct qn_buf again;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:o}", "id", entry->scenario->id.ptr, "title",
+                  entry->scenario->title.ptr, "severity", entry->scenario->severity.ptr, "verdict",
+                  qn_outcome_name(judgement->outcome), "text", text);
 
     if (judgement->outcome == QN_OUTCOME_SKIP || judgement->outcome == QN_OUTCOME_INCONCLUSIVE ||
         judgement->outcome == QN_OUTCOME_ERROR) {
@@ -192,41 +199,43 @@ static json_t *scenario(const struct qn_report_entry *entry)
     set(object, "faults", faults(judgement));
     set(object, "accounting", accounting(&judgement->accounting));
     if (entry->trace_path[0] != '\0') {
-        set(object, "trace", json_string(entry->trace_path));
+        set(object, "trace", qn_report_json_text(qn_str_from_cstr(entry->trace_path)));
+    }
+    qn_buf_init(&again, SIZE_MAX / 2);
+    qn_report_rerun(report, entry, &again);
+    set(object, "rerun", qn_report_json_text(qn_buf_str(&again)));
+    qn_buf_done(&again);
+    if (qn_report_broken(judgement) != NULL) {
+        set(object, "why", qn_report_json_text(entry->scenario->why));
+        set(object, "fix", qn_report_json_text(entry->scenario->fix));
+    }
+    json_t *log = log_lines(entry);
+    if (json_array_size(log) > 0) {
+        set(object, "log", log);
+    } else {
+        json_decref(log);
     }
     return object;
 }
 
-bool qn_report_write_json(const struct qn_report *report, const char *path, struct qn_error *err)
+void qn_report_json(const struct qn_report *report, struct qn_buf *buf)
 {
     json_t *scenarios = json_array();
     json_t *root = json_object();
-    struct qn_buf text;
-    bool ok = false;
 
     for (size_t i = 0; i < report->count; i++) {
-        json_array_append_new(scenarios, scenario(&report->entries[i]));
+        json_array_append_new(scenarios, scenario(report, &report->entries[i]));
     }
     set_number(root, "schema", SCHEMA);
     set(root, "tool", json_string(QN_VERSION));
     set(root, "seed", json_integer((json_int_t)report->seed));
-    set(root, "profile", json_string(report->options->is_fifo ? "fifo" : "standard"));
+    set(root, "profile", json_string(report->options->profile));
+    set(root, "tempo", json_string(report->options->tempo));
     set(root, "consumer", consumer(report));
     set(root, "summary", summary(report));
     set(root, "accounting", total_accounting(report));
     set(root, "scenarios", scenarios);
-    qn_buf_init(&text, SIZE_MAX / 2);
-    qn_json_text_append(&text, root, JSON_INDENT(1));
-    qn_buf_append_char(&text, '\n');
-    FILE *file = fopen(path, "we");
-    if (file != NULL) {
-        bool is_written = fwrite(text.ptr, 1, text.len, file) == text.len;
-        ok = fclose(file) == 0 && is_written;
-    }
-    if (!ok) {
-        (void)qn_fail(err, QN_ERR_INTERNAL, "%s: %s", path, strerror(errno));
-    }
-    qn_buf_done(&text);
+    qn_json_text_append(buf, root, JSON_INDENT(1));
+    qn_buf_append_char(buf, '\n');
     json_decref(root);
-    return ok;
 }

@@ -1,7 +1,8 @@
-/* What the user is shown: the console while it runs, the JSON report at the end. */
+/* What the user is shown: the console while it runs, the files of the report at the end. */
 #ifndef QN_CHECK_REPORT_H
 #define QN_CHECK_REPORT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "chaos/check/run.h"
@@ -30,19 +31,58 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
 void qn_report_profile_print(const struct qn_report *report);
 void qn_report_end(const struct qn_report *report);
 
+/* output.c: the files that the options name. */
+/* Whether one of them is "-": the console then goes to stderr. */
+bool qn_report_takes_stdout(const struct qn_check_options *options);
+/* Whether all can be written, found out before the minutes that a run takes. Leaves nothing behind.
+ */
+QN_MUST_CHECK bool qn_report_check_outputs(const struct qn_check_options *options,
+                                           struct qn_error *err);
+/* Writes all of them, also when one fails. */
+QN_MUST_CHECK bool qn_report_write(const struct qn_report *report, struct qn_error *err);
+void qn_report_print_paths(const struct qn_report *report);
+/* One form each, appended whole. */
+void qn_report_json(const struct qn_report *report, struct qn_buf *buf);
+void qn_report_junit(const struct qn_report *report, struct qn_buf *buf);
+void qn_report_tap(const struct qn_report *report, struct qn_buf *buf);
+
+/* words.c: what the forms say alike. */
 /* How often each outcome occurred. */
 void qn_report_count(const struct qn_report *report, size_t counts[QN_OUTCOME_COUNT]);
 /* "effectively-once", "at-least-once", "at-most-once", or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);
+/* "pass", "fail", "not observable"; "must", "should", "info". */
+const char *qn_report_result_name(enum qn_result result);
+const char *qn_report_severity_name(enum qn_severity severity);
+/* "std" of std.delete-lost. */
+struct qn_str qn_report_family(const struct qn_report_entry *entry);
+/* The invariant that decided a FAIL or a WARN; NULL without one. */
+const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement);
+/* The command that runs the scenario again as it was run, for a shell. */
+void qn_report_rerun(const struct qn_report *report, const struct qn_report_entry *entry,
+                     struct qn_buf *buf);
+/* Of a broken invariant: the witnesses, why it matters, how it is fixed, how it is run again; each
+ * line begins with the indent. Nothing when none is broken. */
+void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
+                       const char *indent, struct qn_buf *buf);
+/* The last lines that the consumer printed. */
+void qn_report_log_tail(const struct qn_report_entry *entry, struct qn_buf *buf);
 
-QN_MUST_CHECK bool qn_report_write_json(const struct qn_report *report, const char *path,
-                                        struct qn_error *err);
-
+/* witness.c */
 /* One event as a sentence, without its number. */
 void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf);
 /* The story of a broken invariant: the events of the messages that its witnesses are about, and
  * what the harness did between them. */
-void qn_report_witness(FILE *file, const struct qn_history *history,
+void qn_report_witness(struct qn_buf *buf, const char *indent, const struct qn_history *history,
                        const struct qn_finding *finding);
+
+/* text.c: texts that others wrote. */
+/* As UTF-8 that XML can carry, without the control sequences of terminals and with the canary of
+ * the message bodies masked. */
+void qn_report_clean(struct qn_buf *buf, struct qn_str s);
+/* The same for text and attributes of XML and HTML. */
+void qn_report_escape(struct qn_buf *buf, struct qn_str s);
+/* The same as a JSON string. */
+json_t *qn_report_json_text(struct qn_str s);
 
 #endif

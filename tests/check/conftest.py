@@ -1,0 +1,5 @@
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "cli"), str(HERE.parent / "cases")]

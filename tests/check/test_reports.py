@@ -1,0 +1,192 @@
+"""The files of a report: JUnit XML, TAP 14 and JSON, of stored traces and of real runs."""
+import json
+import pathlib
+import re
+import sys
+
+import jsonschema
+import junit
+import pytest
+import tap
+from commands import refused, run
+from traces_made import Trace
+
+HERE = pathlib.Path(__file__).resolve().parent
+TRACES = HERE / "traces"
+SCHEMA = json.loads((HERE.parents[1] / "chaos/check/report/report.schema.json").read_text())
+# A trace for each verdict that a stored trace can have.
+VERDICTS = {
+    "FAIL": "once-broken",
+    "PASS": "once-held",
+    "WARN": "verdict-should",
+    "SKIP": "verdict-needs-sink",
+    "INCONCLUSIVE": "verdict-never-ready",
+}
+NASTY = "<b>&\"' \x1b[31mred\x1b[0m \x01\x07 \ufffe \U0001f4a9 ]]> # not a directive \\ --> CANARY-9f3a"
+
+
+def stored(*names):
+    return [str(TRACES / (name + ".jsonl")) for name in names]
+
+
+def judge(tmp_path, *words):
+    """Exit code, JUnit root, TAP tests and JSON report of the traces."""
+    files = {form: tmp_path / ("report." + form) for form in ("junit", "tap", "json")}
+    options = [word for form, file in files.items() for word in ("--" + form, str(file))]
+    answer = run("judge", *options, *words)
+    assert answer.stderr == ""
+    report = json.loads(files["json"].read_text())
+    jsonschema.validate(report, SCHEMA)
+    tests, bail = tap.read(files["tap"].read_text())
+    assert bail is None
+    return answer.returncode, junit.read(files["junit"].read_text()), tests, report
+
+
+@pytest.fixture(scope="module")
+def all_verdicts(tmp_path_factory):
+    return judge(tmp_path_factory.mktemp("all"), *stored(*VERDICTS.values()))
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_each_verdict_has_its_form_in_junit(all_verdicts):
+    code, root, _, _ = all_verdicts
+    assert code == 1
+    fail, passed, warn, skip, inconclusive = root.iter("testcase")
+    assert fail.find("failure").get("type") == "ONCE"
+    assert "k-000" in fail.find("failure").get("message")
+    assert re.search(r"^> \d+ effect k-000 committed", fail.find("failure").text, re.M)
+    assert "| rerun: quern check --only test" in fail.find("failure").text
+    assert [child.tag for child in passed] == ["properties"]
+    assert warn.find("failure") is None and warn.find("system-out").text.startswith("WARN should: ")
+    assert any(p.get("name") == "quern.warn" for p in warn.iter("property"))
+    assert "effect sink" in skip.find("skipped").get("message")
+    assert inconclusive.find("error").get("type") == "INCONCLUSIVE"
+
+
+def test_each_verdict_has_its_form_in_tap(all_verdicts):
+    _, _, (fail, passed, warn, skip, inconclusive), report = all_verdicts
+    assert [test["ok"] for test in (fail, passed, warn, skip, inconclusive)] == [
+        "not ok", "ok", "ok", "ok", "not ok"]
+    assert fail["block"]["invariant"] == "ONCE"
+    assert fail["block"]["witness"] == report["scenarios"][0]["invariants"][0]["witness"]
+    assert "block" not in passed and passed["directive"] is None
+    assert warn["directive"] == "TODO" and warn["reason"].startswith("should: ")
+    assert skip["directive"] == "SKIP" and "effect sink" in skip["reason"]
+    assert inconclusive["block"]["message"] == "the consumer never became ready"
+
+
+def test_each_verdict_is_counted_in_json(all_verdicts):
+    _, _, _, report = all_verdicts
+    assert [scenario["verdict"] for scenario in report["scenarios"]] == list(VERDICTS)
+    for verdict in VERDICTS:
+        assert report["summary"][verdict.lower()] == 1
+    assert report["accounting"]["duplicated"] == ["k-000"]
+
+
+def test_strict_makes_a_failure_of_a_warning(tmp_path):
+    code, root, (test,), _ = judge(tmp_path, "--strict", *stored(VERDICTS["WARN"]))
+    assert code == 1
+    assert root.find(".//failure").get("type").startswith("should:")
+    assert (test["ok"], test["directive"]) == ("not ok", None)
+
+
+def test_families_are_suites(tmp_path):
+    names = ["std.one", "fifo.order", "std.two"]
+    for name in names:
+        Trace(scenario=name).end().write(tmp_path / (name + ".jsonl"))
+    _, root, tests, _ = judge(tmp_path, *[str(tmp_path / (name + ".jsonl")) for name in names])
+    assert [suite.get("name") for suite in root] == ["std", "fifo"]
+    assert [(case.get("classname"), case.get("name")) for case in root.iter("testcase")] == [
+        ("quern.std", "one"), ("quern.std", "two"), ("quern.fifo", "order")]
+    assert [test["text"] for test in tests] == names
+
+
+def test_texts_of_the_consumer_are_harmless_in_every_form(tmp_path):
+    trace = Trace(command=["worker", NASTY], again="quern check -- " + NASTY)
+    trace.send(NASTY)
+    trace.work(NASTY)
+    trace.work(NASTY)
+    trace.log(NASTY)
+    code, root, (test,), report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    assert code == 1
+    shown = "<b>&\"' red \ufffd\ufffd \ufffd \U0001f4a9 ]]> # not a directive \\ --> CANARY-****"
+    assert shown in root.find(".//failure").get("message")
+    assert shown in root.find(".//system-out").text
+    assert shown in test["block"]["message"] and shown in test["block"]["rerun"]
+    assert report["consumer"]["argv"] == ["worker", shown]
+    assert shown in report["scenarios"][0]["log"][0]
+
+
+def test_one_report_may_go_to_stdout():
+    answer = run("judge", "--tap", "-", *stored(VERDICTS["FAIL"]))
+    ((test,), _) = tap.read(answer.stdout)
+    assert test["ok"] == "not ok"
+    assert answer.stderr.startswith("FAIL")
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--tap"])
+def test_a_report_that_cannot_be_written_is_found_out_before_the_run(option, tmp_path):
+    mark = tmp_path / "was-started"
+    for path, reason in ((tmp_path / "no" / "such", "No such file"), (tmp_path, "directory")):
+        for words in (["check", option, str(path), "--", "/usr/bin/touch", str(mark)],
+                      ["judge", option, str(path), *stored("once-held")]):
+            told = refused(*words)
+            assert option in told and str(path) in told and reason in told
+    assert not mark.exists()
+
+
+def test_two_reports_do_not_share_a_file(tmp_path):
+    told = refused("judge", "--tap", str(tmp_path / "r"), "--json", str(tmp_path / "r"), *stored("once-held"))
+    assert "--json and --tap" in told
+
+
+def test_a_run_that_never_begins_leaves_no_file(tmp_path):
+    refused("check", "--junit", str(tmp_path / "r"), "--json", str(tmp_path / "no" / "such"), "--", "true")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told_and_the_other_reports_are_written(tmp_path):
+    answer = run("judge", "--json", "/dev/full", "--tap", str(tmp_path / "tap"), *stored("once-held"))
+    assert answer.returncode == 4
+    assert answer.stderr == "quern judge: --json /dev/full: No space left on device\n"
+    tap.read((tmp_path / "tap").read_text())
+
+
+SPEAKER = """
+import os, sys, time, urllib.request
+print("first words", flush=True)
+sys.stdout.buffer.write(b"not \\xff UTF-8\\n")
+sys.stdout.flush()
+sys.stderr.write("last words without an end")
+sys.exit(3)
+"""
+
+
+def test_what_a_consumer_prints_is_in_the_reports(tmp_path):
+    files = {form: tmp_path / form for form in ("junit", "tap", "json")}
+    options = [word for form, file in files.items() for word in ("--" + form, str(file))]
+    answer = run("check", "--only", "base.ack-after-effect", "--seed", "7", "--keep", str(tmp_path / "kept"),
+                 *options, "--", sys.executable, "-c", SPEAKER)
+    assert answer.returncode == 3
+    report = json.loads(files["json"].read_text())
+    jsonschema.validate(report, SCHEMA)
+    (scenario,) = report["scenarios"]
+    assert scenario["log"][:3] == [
+        "#1 prints: first words", "#1 prints: not ? UTF-8", "#1 prints: last words without an end"]
+    ((test,), _) = tap.read(files["tap"].read_text())
+    assert (test["ok"], test["block"]["verdict"]) == ("not ok", "INCONCLUSIVE")
+    root = junit.read(files["junit"].read_text())
+    assert "first words" in root.find(".//system-out").text
+    again = scenario["rerun"]
+    assert again.startswith("quern check --only base.ack-after-effect --seed 7 -- ")
+    # The stored trace tells the same.
+    (trace,) = (tmp_path / "kept").glob("*.jsonl")
+    _, _, _, judged = judge(tmp_path, str(trace))
+    for member in ("id", "verdict", "text", "invariants", "faults", "accounting", "log", "rerun"):
+        if member != "text":  # the run knows the exit code, too
+            assert judged["scenarios"][0][member] == scenario[member], member
+    assert judged["consumer"]["argv"] == report["consumer"]["argv"]
+    assert judged["seed"] == 7
