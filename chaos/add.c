@@ -48,7 +48,8 @@ static void read_rule(struct adding *adding, struct qn_str text, int64_t line)
     if (!qn_rule_read(text, line, names->actions != NULL ? names : NULL, &rule, adding->mistakes)) {
         return;
     }
-    if (!qn_plan_carries(rule, adding->mistakes) || !check_place(adding, rule)) {
+    if (!qn_plan_carries(&adding->plan->options, rule, adding->mistakes) ||
+        !check_place(adding, rule)) {
         qn_rule_free(rule);
         return;
     }

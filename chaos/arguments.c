@@ -1,6 +1,8 @@
 /* The arguments of actions. One function per form; actions.def says which action has which. */
 #include "chaos/parse.h"
 
+enum { FAILPOINT_DELAY_MAX_MS = 600000 };
+
 #define COUNT_MAX (INT64_C(1) << 50)
 
 static bool parse_nothing(struct qn_parse *parse, struct qn_rule_action *action)
@@ -233,13 +235,39 @@ static bool parse_maybe_after(struct qn_parse *parse, struct qn_rule_action *act
     return !qn_lex_take(&parse->lex, "after") || qn_parse_duration(parse, &action->duration_ms);
 }
 
+/* Behind the failpoint: what happens there, if not kill. */
+static bool parse_crash_mode(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    int64_t delay_ms;
+
+    action->value = QN_STR("kill");
+    if (qn_lex_take(&parse->lex, "abort")) {
+        action->value = QN_STR("abort");
+    } else if (qn_lex_take(&parse->lex, "error")) {
+        action->value = QN_STR("error");
+    } else if (qn_lex_take(&parse->lex, "delay")) {
+        if (!qn_parse_duration(parse, &delay_ms)) {
+            return false;
+        }
+        if (delay_ms > FAILPOINT_DELAY_MAX_MS) {
+            return qn_lex_fail_at(&parse->lex, parse->lex.last_to,
+                                  "a failpoint delays by 10 minutes at most");
+        }
+        action->value = qn_arena_format(&parse->rule->arena, "delay %lld", (long long)delay_ms);
+    } else {
+        (void)qn_lex_take(&parse->lex, "kill");
+    }
+    return !parse->lex.failed;
+}
+
 static bool parse_crash(struct qn_parse *parse, struct qn_rule_action *action)
 {
     if (!qn_lex_expect(&parse->lex, "server")) {
         return false;
     }
     return !qn_lex_take(&parse->lex, "at") ||
-           qn_parse_value(parse, "the name of a failpoint", &action->text);
+           (qn_parse_value(parse, "the name of a failpoint", &action->text) &&
+            parse_crash_mode(parse, action));
 }
 
 static bool parse_restart(struct qn_parse *parse, struct qn_rule_action *action)

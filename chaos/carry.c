@@ -43,9 +43,24 @@ size_t qn_plan_harness_part(const struct qn_rule *rule)
     return rule->action_count;
 }
 
+static bool check_failpoint(const struct qn_plan_options *options, const struct qn_rule *rule,
+                            const struct qn_rule_action *action, struct qn_mistakes *mistakes)
+{
+    struct qn_error cause;
+
+    if (qn_failpoints_is_point(action->text)) {
+        return refuse(rule, action->source, mistakes,
+                      "%.*s is a point of requests: write a rule for them, \"on ACTION at POINT do "
+                      "crash server\"",
+                      QN_STR_ARG(action->text));
+    }
+    return qn_failpoints_can_meet(action->text, &options->failpoints, &cause) ||
+           refuse(rule, action->source, mistakes, "%.*s", SENTENCE_MAX - 1, cause.message);
+}
+
 /* One action by itself. */
-static bool check_action(const struct qn_rule *rule, const struct qn_rule_action *action,
-                         struct qn_mistakes *mistakes)
+static bool check_action(const struct qn_plan_options *options, const struct qn_rule *rule,
+                         const struct qn_rule_action *action, struct qn_mistakes *mistakes)
 {
     const struct qn_verb *verb = qn_verb_of(action->verb);
     if (verb->carrier == QN_CARRIED_BY_NOBODY) {
@@ -53,10 +68,9 @@ static bool check_action(const struct qn_rule *rule, const struct qn_rule_action
                       "action \"%s\" is part of the grammar but this version does not carry it out",
                       verb->word);
     }
-    if (action->verb == QN_DO_CRASH && !qn_str_is_none(action->text)) {
-        return refuse(rule, action->source, mistakes,
-                      "action \"crash server at\" is part of the grammar but this version does not "
-                      "carry it out; arm the failpoint instead");
+    if (action->verb == QN_DO_CRASH && !qn_str_is_none(action->text) &&
+        !check_failpoint(options, rule, action, mistakes)) {
+        return false;
     }
     if (action->after_ms > 0 && verb->need == QN_NEEDS_REQUEST) {
         return refuse(rule, action->source, mistakes,
@@ -108,7 +122,8 @@ static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb 
     return true;
 }
 
-bool qn_plan_carries(const struct qn_rule *rule, struct qn_mistakes *mistakes)
+bool qn_plan_carries(const struct qn_plan_options *options, const struct qn_rule *rule,
+                     struct qn_mistakes *mistakes)
 {
     enum qn_rule_verb verdict = QN_DO_COUNT; /* the last one so far */
     bool ok = true;
@@ -121,7 +136,7 @@ bool qn_plan_carries(const struct qn_rule *rule, struct qn_mistakes *mistakes)
                       target);
     }
     for (size_t i = 0; i < rule->action_count; i++) {
-        ok = check_action(rule, &rule->actions[i], mistakes) &&
+        ok = check_action(options, rule, &rule->actions[i], mistakes) &&
              check_order(rule, i, verdict, mistakes) && ok;
         if (qn_verb_of(rule->actions[i].verb)->need == QN_NEEDS_REQUEST) {
             verdict = rule->actions[i].verb;

@@ -46,8 +46,7 @@ uint64_t qn_chain_draw(const struct qn_plan *plan, const struct qn_plan_rule *fr
 bool qn_chain_is_verdict(const struct qn_rule_action *action, const struct qn_plan_scene *scene)
 {
     return qn_verb_of(action->verb)->need == QN_NEEDS_REQUEST ||
-           (action->verb == QN_DO_CRASH && action->after_ms == 0 && scene->facts != NULL &&
-            qn_str_is_none(action->text));
+           (action->verb == QN_DO_CRASH && action->after_ms == 0 && scene->facts != NULL);
 }
 
 static struct qn_str copy(char **end, struct qn_str text)

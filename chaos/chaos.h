@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "chaos/failpoints.h"
 #include "chaos/mistake.h"
 #include "server/base/buf.h"
 #include "server/model/effect.h"
@@ -26,6 +27,7 @@ struct qn_plan_options {
      * any. Must outlive the plan. */
     const char *const *actions;
     size_t action_count;
+    struct qn_failpoint_reach failpoints; /* those that `crash server at` may name */
 };
 
 struct qn_plan *qn_plan_new(const struct qn_plan_options *options);

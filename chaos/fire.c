@@ -122,11 +122,18 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
     case QN_DO_DELAY:
         verdict->delay_ms = delay_of(plan, from, action, decision->match);
         break;
+    case QN_DO_CRASH: /* copies: it may come when the rule is gone */
+        verdict->failpoint = qn_arena_copy(scene->arena, action->text);
+        verdict->failpoint_mode = qn_arena_copy(scene->arena, action->value);
+        verdict->restart_ms = qn_chain_restart_ms(from->rule);
+        if (verdict->failpoint.len < action->text.len) {
+            verdict->kind = QN_VERDICT_PASS; /* no room left in the request */
+        }
+        /* fall through */
     case QN_DO_RESET:
     case QN_DO_CLOSE:
     case QN_DO_TRUNCATE:
     case QN_DO_HANG:
-    case QN_DO_CRASH:
         verdict->fraction = fraction_of(from->rule->point, action);
         verdict->count = action->bytes;
         break;

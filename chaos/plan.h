@@ -55,8 +55,9 @@ struct qn_plan_rule *qn_plan_find(const struct qn_plan *plan, struct qn_str name
 /* Puts a rule of a new name behind the others. */
 void qn_plan_append(struct qn_plan *plan, struct qn_rule *rule_take, struct qn_str name);
 
-/* carry.c: whether this server can do what the rule says. */
-QN_MUST_CHECK bool qn_plan_carries(const struct qn_rule *rule, struct qn_mistakes *mistakes);
+/* carry.c: whether a server with these options can do what the rule says. */
+QN_MUST_CHECK bool qn_plan_carries(const struct qn_plan_options *options,
+                                   const struct qn_rule *rule, struct qn_mistakes *mistakes);
 /* The first action that is the harness's; action_count if there is none. */
 size_t qn_plan_harness_part(const struct qn_rule *rule);
 

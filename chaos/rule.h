@@ -107,7 +107,7 @@ struct qn_rule_action {
     struct qn_str instance; /* kill, signal, stop, deliver-again; none: the one of the event */
     struct qn_str text;     /* mark NAME, signal X, crash at FAILPOINT, send FILE, set-attr NAME,
                                reorder HOW, gate, to */
-    struct qn_str value;    /* set-attr value, reorder delay KEY */
+    struct qn_str value;    /* set-attr value, reorder delay KEY, what happens at FAILPOINT */
     struct qn_str queue;    /* of QUEUE: the one that the action is for; none: the event's */
     struct qn_str *list;    /* outcome LIST */
     size_t list_count;

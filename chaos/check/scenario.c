@@ -161,10 +161,12 @@ static bool is_restarted(const struct qn_rule *rule, size_t i)
 /* Rules on the server's events: what the server leaves to the harness. */
 static bool check_servers_fault(const struct reader *reader, const struct qn_rule *rule)
 {
+    /* What the harness starts its server with. */
+    const struct qn_plan_options server = {.failpoints = {.has_journal = true}};
     struct qn_mistakes mistakes = {.count = 0};
     struct qn_error why;
 
-    if (!qn_plan_carries(rule, &mistakes)) {
+    if (!qn_plan_carries(&server, rule, &mistakes)) {
         (void)qn_mistakes_fail(&mistakes, &why);
         return fail(reader, "fault", qn_str_from_cstr(why.message));
     }

@@ -54,9 +54,6 @@ QN_MUST_CHECK bool qn_rules_add(struct qn_plan *plan, const struct qn_options *o
 /* FILE:LINE:COLUMN: what is wrong there. */
 void qn_rules_tell(const char *source, const struct qn_mistakes *mistakes);
 
-/* Arms what --failpoint names. */
-QN_MUST_CHECK bool qn_failpoints_arm(const struct qn_given *given, struct qn_error *err);
-
 /* Three quarters of the memory that the process may use: the cgroup's, or the machine's. */
 size_t qn_memory_default(void);
 /* A whole file. Fails with one line that says why. Free with qn_memory_free. */

@@ -42,8 +42,7 @@ static bool expire_lease(struct work *work)
 
 static bool crash(struct work *work)
 {
-    (void)work;
-    qn_fault_crash();
+    qn_fault_crash(work->effect->text, work->effect->value, work->effect->restart_ms);
     return true;
 }
 

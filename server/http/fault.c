@@ -1,10 +1,9 @@
 /* Carries out what chaos decided about calls: stopping them, ending their connections. */
 #include "server/http/internal.h"
 
-#include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "server/base/failpoint.h"
 #include "server/base/log.h"
 
 static void note_rule(struct qn_call *call, const struct qn_verdict *verdict)
@@ -28,9 +27,16 @@ void qn_fault_reset(struct qn_client *client)
     (void)connect(client->fd, &nobody, sizeof(nobody));
 }
 
-void qn_fault_crash(void)
+void qn_fault_crash(struct qn_str failpoint, struct qn_str mode, int64_t restart_ms)
 {
-    (void)kill(getpid(), SIGKILL);
+    struct qn_error err;
+
+    if (qn_str_is_none(failpoint)) {
+        qn_failpoint_die();
+    }
+    if (!qn_failpoint_arm_once(failpoint, mode, restart_ms, &err)) {
+        qn_log(QN_LOG_WARN, "chaos", "the rule's failpoint is not armed: %s", err.message);
+    }
 }
 
 static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at,
@@ -72,8 +78,8 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         qn_call_drop(call);
         return true;
     case QN_VERDICT_CRASH:
-        qn_fault_crash();
-        return true;
+        qn_fault_crash(verdict->failpoint, verdict->failpoint_mode, verdict->restart_ms);
+        return false; /* only armed */
     default:
         return false;
     }
@@ -94,7 +100,8 @@ struct qn_verdict qn_fault_take_next(struct qn_call *call)
 bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
 {
     bool may_cut = verdict->kind == QN_VERDICT_RESET || verdict->kind == QN_VERDICT_CLOSE ||
-                   verdict->kind == QN_VERDICT_HANG || verdict->kind == QN_VERDICT_CRASH;
+                   verdict->kind == QN_VERDICT_HANG ||
+                   (verdict->kind == QN_VERDICT_CRASH && qn_str_is_none(verdict->failpoint));
     size_t len = call->answer.len;
     size_t cut_at;
 
@@ -113,6 +120,7 @@ bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
     note_rule(call, verdict);
     call->cuts = true;
     call->cut_by = verdict->kind;
+    call->restart_ms = verdict->restart_ms;
     call->cut_at = cut_at < len ? cut_at : len;
     return true;
 }
@@ -133,7 +141,7 @@ void qn_fault_behind_answer(struct qn_call *call)
     if (call->cut_by == QN_VERDICT_RESET) {
         qn_fault_reset(call->client);
     } else if (call->cut_by == QN_VERDICT_CRASH) {
-        qn_fault_crash();
+        qn_fault_crash(QN_STR_NONE, QN_STR_NONE, call->restart_ms);
     }
 }
 

@@ -133,6 +133,7 @@ struct qn_call {
     bool cuts; /* a fault comes amid the body, or at its end */
     size_t cut_at;
     enum qn_verdict_kind cut_by; /* RESET, CLOSE, HANG or CRASH */
+    int64_t restart_ms;          /* of CRASH */
 };
 
 /* The advance of a virtual clock that somebody waits for. */
@@ -344,8 +345,9 @@ size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule);
 /* Lets go the request of this id; one that is still delayed is then not held when it gets there.
  * Other calls that its rule holds have a chain of their own. False: it is gone. */
 bool qn_fault_release_one(struct qn_loop *loop, struct qn_str request);
-/* As kill -9 would: nothing is put in order first. */
-void qn_fault_crash(void);
+/* As kill -9 would, nothing is put in order first: now, or at the next passage of a failpoint.
+ * restart_ms: until a supervisor starts it again, -1: its own. */
+void qn_fault_crash(struct qn_str failpoint, struct qn_str mode, int64_t restart_ms);
 
 /* ---- effect.c ---- */
 

@@ -64,7 +64,7 @@ enum qn_verdict_kind {
     QN_VERDICT_RESET,    /* RST */
     QN_VERDICT_CLOSE,    /* FIN */
     QN_VERDICT_TRUNCATE, /* the whole Content-Length, a part of the body, FIN */
-    QN_VERDICT_CRASH     /* SIGKILL of this process, now */
+    QN_VERDICT_CRASH     /* SIGKILL of this process, now or at `failpoint` */
 };
 
 struct qn_verdict {
@@ -78,7 +78,11 @@ struct qn_verdict {
     int64_t delay_ms;
     int64_t count;   /* SHORT: messages; at REPLY: bytes of the answer, -1: fraction counts */
     double fraction; /* 0 to 1 */
-    uint64_t draw;   /* a random number of its own: by seed, rule and match index */
+    struct qn_str failpoint; /* CRASH: it is armed for its next passage, and the request goes on;
+                                none: now */
+    struct qn_str failpoint_mode; /* "kill", "abort", "error", "delay 50" */
+    int64_t restart_ms;           /* CRASH: real, until a supervisor starts it again; -1: its own */
+    uint64_t draw;                /* a random number of its own: by seed, rule and match index */
     const struct qn_verdict *then; /* DELAY, HOLD: what happens when it goes on; in the facts'
                                       arena, or NULL */
 };

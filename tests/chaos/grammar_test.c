@@ -217,6 +217,11 @@ Test(grammar, arguments_of_the_actions_that_the_server_carries_out)
     cr_expect_eq(action("on msg.delete do after 2s resurrect")->after_ms, 2000);
     cr_expect(same(action("on any do mark \"phase two\"")->text, "phase two"));
     cr_expect(same(action("on any do crash server at ring.mid_append")->text, "ring.mid_append"));
+    cr_expect(same(action("on any do crash server at ring.mid_append")->value, "kill"));
+    cr_expect(same(action("on any do crash server at purge.mid kill as x")->value, "kill"));
+    cr_expect(same(action("on any do crash server at purge.mid abort")->value, "abort"));
+    cr_expect(same(action("on any do crash server at purge.mid error")->value, "error"));
+    cr_expect(same(action("on any do crash server at purge.mid delay 2s")->value, "delay 2000"));
 }
 
 Test(grammar, arguments_of_the_actions_of_the_harness)

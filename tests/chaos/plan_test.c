@@ -320,7 +320,11 @@ Test(plan, what_this_server_does_not_carry_out_is_refused)
            "not carry it out");
     refuse("on ReceiveMessage do dup-in-batch", "action \"dup-in-batch\" is part of the grammar");
     refuse("on any do throttle then jump 1h", "column 25: action \"jump\" is part of the grammar");
-    refuse("on any do crash server at ring.mid_append", "action \"crash server at\" is part");
+    refuse("on any do crash server at ring.mid_append",
+           "column 11: failpoint ring.mid_append lies");
+    refuse("on any do crash server at ring.mid_apend", "did you mean ring.mid_append?");
+    refuse("on any do crash server at begin:SendMessage",
+           "begin:SendMessage is a point of requests");
     refuse("on any do after 1s throttle", "write \"delay D then error\"");
     refuse("on any do after 1s mark x", "a mark is set when the rule fires, not later");
     refuse("on work.commit do hold", "column 4: events of sink are the harness's");

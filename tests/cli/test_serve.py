@@ -208,6 +208,22 @@ def test_the_failpoints_that_are_named_are_those_of_the_source():
     assert [name for name in named if '"%s' % name not in source] == []
 
 
+@pytest.mark.parametrize("options, sentence", [
+    (["--failpoint", "writer.before_commit=kill"], "never passed without --db FILE"),
+    (["--db", "{db}", "--failpoint", "ring.before_sync=kill"], "never passed without --sync full"),
+    (["--fault", "on any do crash server at purge.mid"], "never passed without --db FILE"),
+    (["--db", "{db}", "--fault", "on any do crash server at boot.mid_recovery"], "is passed at a start"),
+    (["--failpoint", "begin:SendMesage=kill"], 'did you mean "SendMessage"?'),
+    (["--failpoint", "begin:SendMessage=abort"], "say kill"),
+    (["--failpoint", "begin:any then=kill"], "no such failpoint"),
+    (["--failpoint", "mid_write:SendMessage=error"], "error cannot be done at mid-response"),
+], ids=lambda value: value[-1] if isinstance(value, list) else value)
+def test_a_failpoint_that_can_never_be_met_is_refused(tmp_path, options, sentence):
+    db = str(tmp_path / "q.db")
+    assert sentence in refused("serve", "--port", "0", *[option.format(db=db) for option in options])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_refusal_of_a_queue_is_awss_own():
     line = refused("serve", "--port", "0", "--queue", "q,VisibilityTimeout=43201")
     assert "queue q:" in line and "VisibilityTimeout" in line

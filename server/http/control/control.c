@@ -29,6 +29,9 @@ static const struct route routes[] = {
     {"POST", "/_quern/rules", qn_control_add_rules, ""},
     {"DELETE", "/_quern/rules", qn_control_remove_rules, "name"},
     {"POST", "/_quern/rules/", qn_control_release_rule, ""},
+    {"GET", "/_quern/failpoints", qn_control_failpoints, ""},
+    {"POST", "/_quern/failpoints", qn_control_arm_failpoints, ""},
+    {"DELETE", "/_quern/failpoints", qn_control_disarm_failpoints, "name"},
     {"GET", "/_localstack/health", qn_control_localstack_health, NULL},
     {"GET", "/_aws/sqs/messages", qn_control_localstack_messages, NULL},
     {"POST", "/_aws/sqs/messages", qn_control_localstack_messages, NULL},
@@ -92,6 +95,20 @@ void qn_control_fail(struct qn_call *call, int status, const char *format, ...)
     va_end(args);
     qn_control_answer(call, status,
                       json_pack("{s:o}", "error", qn_control_text(qn_str_from_cstr(text))));
+}
+
+bool qn_control_is_list_of_texts(const json_t *value)
+{
+    size_t i;
+    const json_t *text;
+
+    json_array_foreach(value, i, text)
+    {
+        if (!json_is_string(text)) {
+            return false;
+        }
+    }
+    return json_is_array(value);
 }
 
 /* Text that is not UTF-8 is shown with '?' in place of what is foreign. */

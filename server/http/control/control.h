@@ -21,6 +21,7 @@ QN_MUST_CHECK bool qn_control_integer(struct qn_call *call, const char *name, in
 /* The body as a JSON object with no other members than these (a list that ends with NULL), {} when
  * it is empty; NULL: answered. The caller owns the reference. */
 json_t *qn_control_body(struct qn_call *call, const char *const *members);
+bool qn_control_is_list_of_texts(const json_t *value);
 json_t *qn_control_text(struct qn_str text);
 json_t *qn_control_instant(int64_t ms);
 
@@ -33,6 +34,8 @@ qn_control_page qn_control_clock, qn_control_move_clock;
 /* GET, POST, DELETE rules, POST rules/NAME/release */
 qn_control_page qn_control_rules, qn_control_add_rules, qn_control_remove_rules,
     qn_control_release_rule;
+/* GET, POST, DELETE failpoints */
+qn_control_page qn_control_failpoints, qn_control_arm_failpoints, qn_control_disarm_failpoints;
 /* GET trace */
 qn_control_page qn_control_trace;
 /* LocalStack's pages. */

@@ -24,20 +24,6 @@ static bool add_list(struct qn_call *call, const json_t *rules, struct qn_mistak
     return ok;
 }
 
-static bool is_list_of_texts(const json_t *rules)
-{
-    size_t i;
-    const json_t *rule;
-
-    json_array_foreach(rules, i, rule)
-    {
-        if (!json_is_string(rule)) {
-            return false;
-        }
-    }
-    return json_is_array(rules);
-}
-
 static void answer_added(struct qn_call *call, bool ok, const struct qn_mistakes *mistakes,
                          bool has_texts)
 {
@@ -66,7 +52,7 @@ static void add_document(struct qn_call *call, const json_t *body)
         struct qn_str text = qn_str(json_string_value(rule), json_string_length(rule));
         bool ok = qn_plan_add_all(plan, &text, 1, &mistakes);
         answer_added(call, ok, &mistakes, false);
-    } else if (is_list_of_texts(rules) && rule == NULL) {
+    } else if (qn_control_is_list_of_texts(rules) && rule == NULL) {
         bool ok = add_list(call, rules, &mistakes);
         answer_added(call, ok, &mistakes, true);
     } else {
