@@ -50,6 +50,11 @@ QN_MUST_CHECK bool qn_parse_arguments(struct qn_parse *parse, struct qn_rule_act
 /* sound.c: chooses the point, and refuses what cannot happen or would break a promise of AWS. */
 QN_MUST_CHECK bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at);
 
+/* promise.c: what SQS promises and the action breaks, NULL for nothing; whether it is promised for
+ * FIFO queues alone. */
+const char *qn_rule_promise(const struct qn_rule *rule, const struct qn_rule_action *action,
+                            bool is_fifo, bool *ret_of_fifo);
+
 /* Texts as values. */
 QN_MUST_CHECK bool qn_value_number(struct qn_str text, double *ret_value);
 QN_MUST_CHECK bool qn_value_duration(struct qn_str text, int64_t *ret_ms);

@@ -44,20 +44,16 @@ static bool fits(enum qn_rule_verb verb, struct qn_str api_action)
     }
 }
 
-static bool breaks_fifo(enum qn_rule_verb verb)
-{
-    return verb == QN_DO_DELIVER_AGAIN || verb == QN_DO_DUP_IN_BATCH ||
-           verb == QN_DO_DELIVER_TO_BOTH || verb == QN_DO_RESURRECT || verb == QN_DO_REORDER;
-}
-
 bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *subject)
 {
     bool is_request = subject->target == QN_TARGET_SQS && !rule->is_internal;
+    bool is_of_fifo;
 
     for (size_t i = 0; i < rule->action_count; i++) {
-        enum qn_rule_verb verb = rule->actions[i].verb;
-        if ((is_request && !fits(verb, subject->event)) ||
-            (subject->is_fifo && !rule->unsound && breaks_fifo(verb))) {
+        const struct qn_rule_action *action = &rule->actions[i];
+        if ((is_request && !fits(action->verb, subject->event)) ||
+            (!rule->unsound &&
+             qn_rule_promise(rule, action, subject->is_fifo, &is_of_fifo) != NULL)) {
             return false;
         }
     }
@@ -87,25 +83,17 @@ static bool can_fit(const struct qn_rule *rule, enum qn_rule_verb verb)
 static bool is_sound(struct qn_parse *parse, const struct qn_rule_action *action)
 {
     const struct qn_rule *rule = parse->rule;
-    bool takes_sends = qn_rule_glob(rule->event, QN_STR("SendMessage")) ||
-                       qn_rule_glob(rule->event, QN_STR("SendMessageBatch"));
+    bool is_of_fifo;
+    const char *promise =
+        qn_rule_promise(rule, action, qn_pred_wants_fifo(rule->where), &is_of_fifo);
 
-    if (rule->unsound) {
+    if (rule->unsound || promise == NULL) {
         return true;
     }
-    if (action->verb == QN_DO_FAKE_SUCCESS && takes_sends) {
-        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
-                              "fake-success would lose a send that was answered as done, which "
-                              "SQS never does; name Delete* or ChangeMessageVisibility*, or say "
-                              "\"unsound\"");
-    }
-    if (breaks_fifo(action->verb) && qn_pred_wants_fifo(rule->where)) {
-        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
-                              "%s breaks what SQS promises for FIFO queues (each message once, in "
-                              "order); say \"unsound\" to do it all the same",
-                              qn_rule_verb_name(action->verb));
-    }
-    return true;
+    return qn_lex_fail_at(
+        &parse->lex, place_of(parse, action),
+        "%s breaks what SQS promises%s (%s); say \"unsound\" to do it all the same",
+        qn_rule_verb_name(action->verb), is_of_fifo ? " for FIFO queues" : "", promise);
 }
 
 /* Events inside the server, of processes and of the clock: nobody waits for an answer. */
@@ -206,7 +194,7 @@ static bool check_action(struct qn_parse *parse, struct qn_rule_action *action, 
 {
     const struct qn_rule *rule = parse->rule;
 
-    if (!is_sound(parse, action) || (!has_points && !check_without_request(parse, action)) ||
+    if ((!has_points && !check_without_request(parse, action)) ||
         (is_request && !check_at_request(parse, action))) {
         return false;
     }
@@ -220,7 +208,7 @@ static bool check_action(struct qn_parse *parse, struct qn_rule_action *action, 
                               "of the events inside the server only lease.grant has a lease "
                               "that could expire");
     }
-    return true;
+    return is_sound(parse, action);
 }
 
 bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at)

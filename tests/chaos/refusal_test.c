@@ -159,8 +159,8 @@ Test(refusal, what_can_never_happen_is_not_accepted)
 Test(refusal, promises_of_aws_are_kept_unless_the_rule_says_unsound)
 {
     refused("on SendMessage do fake-success", "say \"unsound\"");
-    refused("on Send* do fake-success", "would lose a send that was answered as done");
-    refused("on any do fake-success", "would lose a send");
+    refused("on Send* do fake-success", "a send that was answered as done is stored");
+    refused("on any do fake-success", "fake-success is for Delete*");
     refused("on lease.grant where queue=q.fifo do deliver-again", "deliver-again breaks what SQS "
                                                                   "promises for FIFO queues");
     refused("on ReceiveMessage where queue ~ *.fifo do dup-in-batch", "breaks what SQS promises");

@@ -70,7 +70,7 @@ def test_what_is_done_before_a_request_counts_for_it(server, call, name):
     sent = {"MessageBody": "x", "MessageGroupId": "g", "MessageDeduplicationId": "d"}
     call("SendMessage", QueueUrl=queue, **sent)
     handle = call("ReceiveMessage", QueueUrl=queue).members["Messages"][0]["ReceiptHandle"]
-    add(server, "on DeleteMessage once at pre-commit do expire-lease")
+    add(server, "unsound on DeleteMessage once at pre-commit do expire-lease")
     late = call("DeleteMessage", QueueUrl=queue, ReceiptHandle=handle)
     assert (late.status, late.code) == (400, "InvalidParameterValue") and "expired" in late.message
     assert counts(server, name + ".fifo") == (1, 0)
