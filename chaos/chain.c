@@ -63,9 +63,9 @@ static struct qn_str copy(char **end, struct qn_str text)
 
 static void add(struct qn_plan *plan, const struct qn_plan_rule *from, struct qn_effect effect)
 {
-    struct qn_str *const texts[] = {&effect.rule,  &effect.request,   &effect.account,
-                                    &effect.queue, &effect.instance,  &effect.text,
-                                    &effect.value, &effect.message_id};
+    struct qn_str *const texts[] = {&effect.rule,  &effect.request,    &effect.account,
+                                    &effect.queue, &effect.instance,   &effect.text,
+                                    &effect.value, &effect.message_id, &effect.handle};
     size_t size = 0;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -93,6 +93,8 @@ static void add_for_each(struct qn_plan *plan, const struct qn_plan_rule *from,
 
     for (size_t i = 0; i < subject->message_count && i < MESSAGES_MAX; i++) {
         effect.message_id = subject->messages[i].message_id;
+        effect.handle = subject->messages[i].handle;
+        effect.receive_count = subject->messages[i].receive_count;
         effect.draw++;
         if ((fired >> i & 1U) != 0 && !qn_str_is_none(effect.message_id)) {
             add(plan, from, effect);
@@ -108,6 +110,7 @@ static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_pl
 
     return (struct qn_effect){
         .kind = kind_of(action->verb),
+        .word = qn_rule_verb_name(action->verb),
         .rule = from->name,
         .request = scene->facts != NULL ? scene->facts->request_id : QN_STR_NONE,
         .account = scene->facts != NULL   ? scene->facts->account
@@ -115,6 +118,8 @@ static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_pl
                                           : QN_STR_NONE,
         .queue = qn_str_is_none(action->queue) ? scene->subject->queue : action->queue,
         .message_id = QN_STR_NONE,
+        .handle = QN_STR_NONE,
+        .receive_count = -1,
         .instance = qn_str_is_none(action->instance) ? event_instance : action->instance,
         .text = action->text,
         .value = action->value,

@@ -21,9 +21,11 @@ static bool is_send(struct qn_str api_action)
     return qn_str_starts_with(api_action, QN_STR("SendMessage"));
 }
 
-static bool fits(enum qn_rule_verb verb, struct qn_str api_action)
+/* Whether a request at this point is one to which the action can be done. */
+static bool fits(enum qn_rule_verb verb, struct qn_str api_action, enum qn_rule_point point)
 {
     bool is_receive = qn_str_equal(api_action, QN_STR("ReceiveMessage"));
+    bool is_done = point >= QN_RULE_POST_COMMIT;
 
     switch (verb) {
     case QN_DO_FAIL_ENTRIES:
@@ -39,6 +41,13 @@ static bool fits(enum qn_rule_verb verb, struct qn_str api_action)
     case QN_DO_BAD_MD5:
     case QN_DO_NO_MD5:
         return is_receive || is_send(api_action);
+    case QN_DO_EXPIRE_LEASE:
+    case QN_DO_SHORTEN_LEASE:
+    case QN_DO_EXTEND_LEASE: /* a receive grants it, a delete ends it */
+        return is_receive ? is_done
+               : qn_str_starts_with(api_action, QN_STR("DeleteMessage"))
+                   ? !is_done
+                   : qn_str_starts_with(api_action, QN_STR("ChangeMessageVisibility"));
     default:
         return true;
     }
@@ -51,7 +60,7 @@ bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *su
 
     for (size_t i = 0; i < rule->action_count; i++) {
         const struct qn_rule_action *action = &rule->actions[i];
-        if ((is_request && !fits(action->verb, subject->event)) ||
+        if ((is_request && !fits(action->verb, subject->event, rule->point)) ||
             (!rule->unsound &&
              qn_rule_promise(rule, action, subject->is_fifo, &is_of_fifo) != NULL)) {
             return false;
@@ -66,14 +75,14 @@ static size_t place_of(const struct qn_parse *parse, const struct qn_rule_action
 }
 
 /* Whether the rule's event can be a request to which the action fits. */
-static bool can_fit(const struct qn_rule *rule, enum qn_rule_verb verb)
+static bool can_fit(const struct qn_rule *rule, enum qn_rule_verb verb, enum qn_rule_point point)
 {
     bool is_choosy = false;
 
     for (size_t i = 0; i < sizeof(message_actions) / sizeof(message_actions[0]); i++) {
         struct qn_str name = qn_str_from_cstr(message_actions[i]);
-        is_choosy = is_choosy || !fits(verb, name);
-        if (fits(verb, name) && qn_rule_glob(rule->event, name)) {
+        is_choosy = is_choosy || !fits(verb, name, point);
+        if (fits(verb, name, point) && qn_rule_glob(rule->event, name)) {
             return true;
         }
     }
@@ -110,6 +119,29 @@ static bool check_without_request(struct qn_parse *parse, const struct qn_rule_a
     return true;
 }
 
+/* Of the events inside the server not each has a lease, or a message that was deleted. */
+static bool check_event(struct qn_parse *parse, const struct qn_rule_action *action)
+{
+    const struct qn_rule *rule = parse->rule;
+
+    switch (action->verb) {
+    case QN_DO_RESURRECT:
+        return qn_str_equal(rule->event, QN_STR("msg.delete")) ||
+               qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "resurrect is for `on msg.delete`: it brings back what was deleted");
+    case QN_DO_EXPIRE_LEASE:
+    case QN_DO_SHORTEN_LEASE:
+    case QN_DO_EXTEND_LEASE:
+        return !rule->is_internal || qn_str_equal(rule->event, QN_STR("lease.grant")) ||
+               qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "of the events inside the server only lease.grant has a lease, for "
+                              "%s",
+                              qn_rule_verb_name(action->verb));
+    default:
+        return true;
+    }
+}
+
 static bool check_part(struct qn_parse *parse, struct qn_rule_action *action)
 {
     enum qn_rule_point point = parse->rule->point;
@@ -137,19 +169,37 @@ static bool check_part(struct qn_parse *parse, struct qn_rule_action *action)
     return true;
 }
 
+static bool fail_unfit(struct qn_parse *parse, const struct qn_rule_action *action)
+{
+    static const enum qn_rule_point others[] = {QN_RULE_PRE_COMMIT, QN_RULE_POST_COMMIT};
+    const struct qn_rule *rule = parse->rule;
+    const char *word = qn_rule_verb_name(action->verb);
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (can_fit(rule, action->verb, others[i])) {
+            return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                                  "at %s there is nothing that %s could be done to; say `at %s`",
+                                  qn_rule_point_name(rule->point), word,
+                                  qn_rule_point_name(others[i]));
+        }
+    }
+    return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                          "%s can be done to no request that \"%.*s\" names", word,
+                          QN_STR_ARG(rule->event));
+}
+
 static bool check_at_request(struct qn_parse *parse, struct qn_rule_action *action)
 {
     const struct qn_rule *rule = parse->rule;
     const struct qn_verb *verb = qn_verb_of(action->verb);
     size_t at = place_of(parse, action);
 
-    if (!can_fit(rule, action->verb)) {
-        return qn_lex_fail_at(&parse->lex, at, "%s can be done to no request that \"%.*s\" names",
-                              verb->word, QN_STR_ARG(rule->event));
-    }
-    if ((verb->points >> rule->point & 1U) == 0) {
+    if ((verb->points >> rule->point & 1U) == 0 && can_fit(rule, action->verb, rule->point)) {
         return qn_lex_fail_at(&parse->lex, at, "%s cannot be done at %s", verb->word,
                               qn_rule_point_name(rule->point));
+    }
+    if (!can_fit(rule, action->verb, rule->point)) {
+        return fail_unfit(parse, action);
     }
     return check_part(parse, action);
 }
@@ -192,23 +242,8 @@ static bool check_message_fields(struct qn_parse *parse, bool is_request, size_t
 static bool check_action(struct qn_parse *parse, struct qn_rule_action *action, bool is_request,
                          bool has_points)
 {
-    const struct qn_rule *rule = parse->rule;
-
-    if ((!has_points && !check_without_request(parse, action)) ||
-        (is_request && !check_at_request(parse, action))) {
-        return false;
-    }
-    if (action->verb == QN_DO_RESURRECT && !qn_str_equal(rule->event, QN_STR("msg.delete"))) {
-        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
-                              "resurrect is for `on msg.delete`: it brings back what was deleted");
-    }
-    if (action->verb == QN_DO_EXPIRE_LEASE && rule->is_internal &&
-        !qn_str_equal(rule->event, QN_STR("lease.grant"))) {
-        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
-                              "of the events inside the server only lease.grant has a lease "
-                              "that could expire");
-    }
-    return is_sound(parse, action);
+    return (has_points || check_without_request(parse, action)) && check_event(parse, action) &&
+           (!is_request || check_at_request(parse, action)) && is_sound(parse, action);
 }
 
 bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at)

@@ -315,9 +315,24 @@ void qn_engine_restored(struct qn_engine *engine, int64_t now_ms);
 
 /* ---- faults ---- */
 
-/* Each false: no such message. */
+/* The lease of a message that a fault is for. */
+struct qn_leased {
+    struct qn_str message_id;
+    struct qn_str handle;  /* none: the message is looked for among all in flight */
+    int64_t receive_count; /* of this lease; below 0: whichever lasts */
+};
+
+/* False: no such message was deleted. */
 bool qn_engine_resurrect(struct qn_tx *tx, struct qn_queue *queue, struct qn_str message_id);
-bool qn_engine_expire_lease(struct qn_tx *tx, struct qn_queue *queue, struct qn_str message_id);
+/* Each false: the lease is over. The consumer is told nothing. */
+bool qn_engine_expire_lease(struct qn_tx *tx, struct qn_queue *queue,
+                            const struct qn_leased *leased);
+/* It ends then, if that is earlier. */
+bool qn_engine_shorten_lease(struct qn_tx *tx, struct qn_queue *queue,
+                             const struct qn_leased *leased, int64_t end_ms);
+/* It ends so much later, but within the longest time that SQS allows. */
+bool qn_engine_extend_lease(struct qn_tx *tx, struct qn_queue *queue,
+                            const struct qn_leased *leased, int64_t by_ms);
 
 /* ---- looking ---- */
 

@@ -13,7 +13,10 @@ struct work {
     const struct qn_effect *effect;
     struct qn_queue *queue; /* NULL: there is none of its name */
     struct qn_tx tx;
+    const char *why; /* it was not done */
 };
+
+static const char lease_is_over[] = "the lease is over";
 
 static struct qn_queue *find_queue(struct qn_engine *engine, const struct qn_effect *effect)
 {
@@ -28,16 +31,64 @@ static struct qn_queue *find_queue(struct qn_engine *engine, const struct qn_eff
     return NULL;
 }
 
+/* What it was to be done to is not there. */
+static bool fail(struct work *work, const char *why)
+{
+    work->why = why;
+    return false;
+}
+
+static bool no_queue(struct work *work)
+{
+    return fail(work, "there is no such queue");
+}
+
 static bool resurrect(struct work *work)
 {
-    return work->queue != NULL &&
-           qn_engine_resurrect(&work->tx, work->queue, work->effect->message_id);
+    if (work->queue == NULL) {
+        return no_queue(work);
+    }
+    return qn_engine_resurrect(&work->tx, work->queue, work->effect->message_id) ||
+           fail(work, "no message of this id was deleted of late");
+}
+
+static struct qn_leased leased_of(const struct work *work)
+{
+    return (struct qn_leased){work->effect->message_id, work->effect->handle,
+                              work->effect->receive_count};
 }
 
 static bool expire_lease(struct work *work)
 {
-    return work->queue != NULL &&
-           qn_engine_expire_lease(&work->tx, work->queue, work->effect->message_id);
+    struct qn_leased leased = leased_of(work);
+
+    if (work->queue == NULL) {
+        return no_queue(work);
+    }
+    return qn_engine_expire_lease(&work->tx, work->queue, &leased) || fail(work, lease_is_over);
+}
+
+static bool shorten_lease(struct work *work)
+{
+    struct qn_leased leased = leased_of(work);
+    int64_t end_ms = work->tx.now_ms + work->effect->amount_ms;
+
+    if (work->queue == NULL) {
+        return no_queue(work);
+    }
+    return qn_engine_shorten_lease(&work->tx, work->queue, &leased, end_ms) ||
+           fail(work, lease_is_over);
+}
+
+static bool extend_lease(struct work *work)
+{
+    struct qn_leased leased = leased_of(work);
+
+    if (work->queue == NULL) {
+        return no_queue(work);
+    }
+    return qn_engine_extend_lease(&work->tx, work->queue, &leased, work->effect->amount_ms) ||
+           fail(work, lease_is_over);
 }
 
 static bool crash(struct work *work)
@@ -46,22 +97,44 @@ static bool crash(struct work *work)
     return true;
 }
 
+/* That nothing is held any more, because its client has gone, is no failure. */
 static bool release(struct work *work)
 {
-    return qn_fault_release_one(work->loop, work->effect->request);
+    (void)qn_fault_release_one(work->loop, work->effect->request);
+    return true;
 }
 
-/* False: nothing was there that it could be done to. */
+/* False: it is not done, and work->why says why not. */
 static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
     [QN_EFFECT_RESURRECT] = resurrect,
     [QN_EFFECT_EXPIRE_LEASE] = expire_lease,
+    [QN_EFFECT_SHORTEN_LEASE] = shorten_lease,
+    [QN_EFFECT_EXTEND_LEASE] = extend_lease,
     [QN_EFFECT_CRASH] = crash,
     [QN_EFFECT_RELEASE] = release,
 };
 
+/* A fault that could not happen must not pass for one that was stood. Not under `rule`: it has told
+ * of its firing already. */
+static void tell_not_done(struct work *work)
+{
+    const struct qn_effect *effect = work->effect;
+    struct qn_event event;
+
+    qn_event_init(&event, QN_EVENT_FAULT);
+    event.virtual_ms = work->tx.now_ms;
+    event.account = effect->account;
+    event.queue = effect->queue;
+    event.message_id = effect->message_id;
+    event.code = qn_str_from_cstr(effect->word);
+    event.target = qn_arena_format(work->tx.arena, "rule=%.*s", QN_STR_ARG(effect->rule));
+    event.reason = qn_arena_format(work->tx.arena, "not done: %s", work->why);
+    qn_event_list_add(work->tx.events, &event);
+}
+
 static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
 {
-    struct work work = {.loop = loop, .effect = effect};
+    struct work work = {.loop = loop, .effect = effect, .why = "the server cannot do it"};
     struct qn_random random;
     bool done;
 
@@ -70,8 +143,11 @@ static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
     qn_tx_init(loop, &work.tx, &loop->scratch, &random);
     work.queue = find_queue(loop->parts.engine, effect);
     done = carriers[effect->kind] != NULL && carriers[effect->kind](&work);
-    qn_log(QN_LOG_DEBUG, "chaos", "effect carried out rule=%.*s message=%.*s done=%d",
-           QN_STR_ARG(effect->rule), QN_STR_ARG(effect->message_id), done);
+    if (!done) {
+        tell_not_done(&work);
+    }
+    qn_log(QN_LOG_DEBUG, "chaos", "effect carried out rule=%.*s action=%s message=%.*s done=%d",
+           QN_STR_ARG(effect->rule), effect->word, QN_STR_ARG(effect->message_id), done);
     qn_loop_keep(loop);
     qn_arena_reset(&loop->scratch);
 }

@@ -138,6 +138,91 @@ void qn_facts_remember(struct qn_call *call, const struct qn_facts *facts)
     }
 }
 
+/* A member of a struct of the shape, or NULL. */
+static const void *member_of(const void *object, const struct qn_shape *shape, const char *name,
+                             enum qn_field_type type)
+{
+    size_t offset = offset_of(shape, name, type);
+
+    return offset == SIZE_MAX ? NULL : (const char *)object + offset;
+}
+
+static void learn_sent(struct qn_facts *facts, struct qn_str entry_id, const struct qn_str *id)
+{
+    for (size_t i = 0; id != NULL && i < facts->message_count; i++) {
+        if (qn_str_equal(facts->messages[i].entry_id, entry_id)) {
+            facts->messages[i].message_id = *id;
+        }
+    }
+}
+
+/* The entries that were stored, by their ids. */
+static void learn_sent_entries(struct qn_facts *facts, const struct qn_list *successful,
+                               const struct qn_shape *shape)
+{
+    for (size_t i = 0; i < successful->count; i++) {
+        const void *entry = (const char *)successful->items + i * shape->size;
+        const struct qn_str *entry_id = member_of(entry, shape, "Id", QN_STRING);
+        if (entry_id != NULL) {
+            learn_sent(facts, *entry_id, member_of(entry, shape, "MessageId", QN_STRING));
+        }
+    }
+}
+
+static void learn_received(struct qn_call *call, struct qn_tx *tx, const struct qn_list *received,
+                           const struct qn_shape *shape)
+{
+    struct qn_facts *facts = call->facts;
+
+    facts->message_count = 0;
+    facts->messages = qn_arena_alloc(tx->arena, received->count * sizeof(*facts->messages));
+    for (size_t i = 0; facts->messages != NULL && i < received->count; i++) {
+        const void *message = (const char *)received->items + i * shape->size;
+        const struct qn_str *handle = member_of(message, shape, "ReceiptHandle", QN_STRING);
+        struct qn_fact_message *fact = &facts->messages[facts->message_count];
+        struct qn_lease lease;
+        if (handle == NULL ||
+            qn_engine_find_lease(tx, tx->queue, *handle, &lease) != QN_HANDLE_LATEST) {
+            continue;
+        }
+        qn_engine_look_lease(tx, tx->queue, lease.slot, fact);
+        fact->group = qn_arena_copy(tx->arena, fact->group);
+        fact->entry_index = (int64_t)facts->message_count++;
+        fact->handle = *handle;
+    }
+}
+
+/* The shape of a list's elements. */
+static const struct qn_shape *element_of(const struct qn_shape *shape, const char *name)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        if (strcmp(shape->fields[i].name, name) == 0) {
+            return shape->fields[i].element;
+        }
+    }
+    return NULL;
+}
+
+void qn_facts_learn(struct qn_call *call, struct qn_tx *tx)
+{
+    const struct qn_action *action = call->request.action;
+    const void *output = call->request.output;
+    const struct qn_shape *shape = action->output;
+
+    if (call->facts == NULL) {
+        return;
+    }
+    if (action->id == QN_ACTION_send_message) {
+        learn_sent(call->facts, QN_STR_NONE, member_of(output, shape, "MessageId", QN_STRING));
+    } else if (action->id == QN_ACTION_send_message_batch) {
+        learn_sent_entries(call->facts, member_of(output, shape, "Successful", QN_STRUCT_LIST),
+                           element_of(shape, "Successful"));
+    } else if (action->id == QN_ACTION_receive_message) {
+        learn_received(call, tx, member_of(output, shape, "Messages", QN_STRUCT_LIST),
+                       element_of(shape, "Messages"));
+    }
+}
+
 const struct qn_facts *qn_facts_after(struct qn_call *call)
 {
     static const struct qn_facts none;

@@ -302,6 +302,9 @@ void qn_facts_name_queue(struct qn_call *call);
 void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts);
 /* Keeps them for the points behind the execution, which ends what they point to. */
 void qn_facts_remember(struct qn_call *call, const struct qn_facts *facts);
+/* After a successful execution, in its transaction: the facts get the ids of what was sent, and
+ * tell of what was received and not of what would have been. */
+void qn_facts_learn(struct qn_call *call, struct qn_tx *tx);
 /* With the code of the answer. */
 const struct qn_facts *qn_facts_after(struct qn_call *call);
 

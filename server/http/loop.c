@@ -205,6 +205,7 @@ static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verd
     tx->verdict = verdict->kind != QN_VERDICT_PASS ? verdict : call->verdict;
     ok = request->action->execute(tx, request->input, request->output, &err);
     if (ok && tx->park.queue == NULL) {
+        qn_facts_learn(call, tx);
         take_output(call);
     }
     qn_loop_keep(call->loop);

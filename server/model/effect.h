@@ -15,12 +15,15 @@ enum qn_effect_kind {
 /* Texts that do not apply are none, numbers 0. */
 struct qn_effect {
     enum qn_effect_kind kind;
+    const char *word; /* of the action */
     struct qn_str rule;
     struct qn_str request;    /* the id of that at which the rule fired, or none */
     int64_t due_ms;           /* virtual */
     struct qn_str account;    /* of the event's queue, or none */
     struct qn_str queue;      /* the one that the rule names, else the event's; none for a tick */
     struct qn_str message_id; /* EACH */
+    struct qn_str handle;     /* EACH: of the lease, or none when the event has none */
+    int64_t receive_count;    /* EACH: of that lease; below 0: not known */
     struct qn_str instance;   /* an access key: DELIVER_AGAIN: the event's for same and other */
     struct qn_str text;
     struct qn_str value;

@@ -154,6 +154,14 @@ Test(refusal, what_can_never_happen_is_not_accepted)
     refused("on any where code=OK at arrive do hold", "code is known from post-commit on");
     refused("on Delete* do resurrect", "resurrect is for `on msg.delete`");
     refused("on msg.delete do expire-lease", "only lease.grant has a lease");
+    refused("on lease.expire do extend-lease 1s", "only lease.grant has a lease");
+    refused("on ReceiveMessage at pre-commit do expire-lease",
+            "at pre-commit there is nothing that expire-lease could be done to; say `at "
+            "post-commit`");
+    refused("on Delete* do shorten-lease 1s", "say `at pre-commit`");
+    refused("on SendMessage do extend-lease 1s",
+            "extend-lease can be done to no request that \"SendMessage\" names");
+    refused("on tick 1s do shorten-lease 1s", "shorten-lease is no action for an event of clock");
 }
 
 Test(refusal, promises_of_aws_are_kept_unless_the_rule_says_unsound)
@@ -166,7 +174,8 @@ Test(refusal, promises_of_aws_are_kept_unless_the_rule_says_unsound)
     refused("on ReceiveMessage where queue ~ *.fifo do dup-in-batch", "breaks what SQS promises");
     refused("on ReceiveMessage where max>1 and queue in (a,b.fifo) do reorder reverse",
             "reorder breaks what SQS promises");
-    refused("on msg.delete where queue=q.fifo do resurrect", "resurrect breaks");
+    refused("on msg.delete where queue=q.fifo do resurrect",
+            "a deleted message does not come back");
 
     struct qn_rule *rule;
     struct qn_error err;

@@ -24,25 +24,72 @@ static void stop(void)
 
 TestSuite(fault, .init = start, .fini = stop);
 
-typedef bool fault(struct qn_tx *tx, struct qn_queue *queue, struct qn_str message_id);
-
-static bool apply(fault *what, const char *queue, const char *message_id)
-{
+/* A transaction in which something is done to stored messages. */
+struct change {
+    struct qn_tx tx;
     struct qn_arena arena;
+    struct qn_random random;
     struct qn_buf entry;
+};
 
-    qn_arena_init(&arena, SIZE_MAX);
-    qn_buf_init(&entry, SIZE_MAX);
-    struct qn_tx tx = {.engine = f.engine,
-                       .now_ms = f.now_ms,
-                       .arena = &arena,
-                       .entry = &entry,
-                       .events = &f.events};
-    bool done = what(&tx, fixture_queue(&f, queue), qn_str_from_cstr(message_id));
-    row_set_apply(&f.rows, qn_buf_str(&entry));
-    qn_buf_done(&entry);
-    qn_arena_done(&arena);
+static struct qn_tx *begin(struct change *change)
+{
+    qn_arena_init(&change->arena, SIZE_MAX);
+    fixture_begin(&f, &change->tx, &change->arena, &change->random, &change->entry);
+    return &change->tx;
+}
+
+static bool end(struct change *change, bool done)
+{
+    fixture_commit(&f, &change->entry);
+    qn_arena_done(&change->arena);
     return done;
+}
+
+static bool resurrect(const char *queue, const char *message_id)
+{
+    struct change change;
+    struct qn_tx *tx = begin(&change);
+
+    return end(&change,
+               qn_engine_resurrect(tx, fixture_queue(&f, queue), qn_str_from_cstr(message_id)));
+}
+
+/* Leases are named by the id alone, or by their handle. */
+static struct qn_leased by_id(const char *body)
+{
+    return (struct qn_leased){qn_str_from_cstr(fixture_id(&f, body)), QN_STR_NONE, -1};
+}
+
+static struct qn_leased by_handle(const char *body, int64_t receive_count)
+{
+    return (struct qn_leased){qn_str_from_cstr(fixture_id(&f, body)),
+                              qn_str_from_cstr(fixture_handle(&f, body)), receive_count};
+}
+
+static bool expire(const char *queue, struct qn_leased leased)
+{
+    struct change change;
+    struct qn_tx *tx = begin(&change);
+
+    return end(&change, qn_engine_expire_lease(tx, fixture_queue(&f, queue), &leased));
+}
+
+static bool shorten(struct qn_leased leased, int64_t to_s)
+{
+    struct change change;
+    struct qn_tx *tx = begin(&change);
+
+    return end(&change, qn_engine_shorten_lease(tx, fixture_queue(&f, "q"), &leased,
+                                                tx->now_ms + to_s * 1000));
+}
+
+static bool extend(struct qn_leased leased, int64_t by_s)
+{
+    struct change change;
+    struct qn_tx *tx = begin(&change);
+
+    return end(&change, qn_engine_extend_lease(tx, fixture_queue(&f, "q"), &leased, by_s * 1000));
 }
 
 Test(fault, a_deleted_message_comes_back_once_with_its_id_and_the_next_count)
@@ -51,8 +98,8 @@ Test(fault, a_deleted_message_comes_back_once_with_its_id_and_the_next_count)
     fixture_receive(&f, "q", 1);
     const char *id = fixture_id(&f, "m");
     fixture_delete_all(&f, "q", "m");
-    cr_expect(apply(qn_engine_resurrect, "q", id));
-    cr_expect_not(apply(qn_engine_resurrect, "q", id));
+    cr_expect(resurrect("q", id));
+    cr_expect_not(resurrect("q", id));
     cr_expect_eq(fixture_event_count(&f, QN_EVENT_MSG_DUPCOPY), 1);
     cr_expect_str_eq(fixture_receive_with(&f, "q", 10, "'AttributeNames':['All']"), "m");
     cr_expect_str_eq(fixture_get(&f, "Messages.0.MessageId"), id);
@@ -64,7 +111,7 @@ Test(fault, a_message_that_came_back_outlives_a_restart)
     fixture_send(&f, "q", "m");
     fixture_receive(&f, "q", 1);
     fixture_delete_all(&f, "q", "m");
-    apply(qn_engine_resurrect, "q", fixture_id(&f, "m"));
+    resurrect("q", fixture_id(&f, "m"));
     fixture_restart(&f);
     cr_expect_str_eq(fixture_receive(&f, "q", 10), "m");
 }
@@ -74,7 +121,7 @@ Test(fault, a_fifo_message_comes_back_at_the_end_of_its_group)
     fixture_send(&f, "q.fifo", "a1 a2");
     fixture_receive(&f, "q.fifo", 1);
     fixture_delete_all(&f, "q.fifo", "a1");
-    cr_expect(apply(qn_engine_resurrect, "q.fifo", fixture_id(&f, "a1")));
+    cr_expect(resurrect("q.fifo", fixture_id(&f, "a1")));
     cr_expect_str_eq(fixture_receive(&f, "q.fifo", 10), "a2 a1");
 }
 
@@ -82,21 +129,21 @@ Test(fault, what_was_never_deleted_or_was_purged_cannot_come_back)
 {
     fixture_send(&f, "q", "m n");
     fixture_receive(&f, "q", 10);
-    cr_expect_not(apply(qn_engine_resurrect, "q", fixture_id(&f, "m")));
-    cr_expect_not(apply(qn_engine_resurrect, "q", "no uuid"));
+    cr_expect_not(resurrect("q", fixture_id(&f, "m")));
+    cr_expect_not(resurrect("q", "no uuid"));
     fixture_delete_all(&f, "q", "m");
     fixture_must(&f, "PurgeQueue", "'QueueUrl':'q'");
-    cr_expect_not(apply(qn_engine_resurrect, "q", fixture_id(&f, "m")));
+    cr_expect_not(resurrect("q", fixture_id(&f, "m")));
 }
 
 Test(fault, a_lease_ends_before_its_time)
 {
     fixture_send(&f, "q", "m");
     fixture_receive(&f, "q", 1);
-    cr_expect(apply(qn_engine_expire_lease, "q", fixture_id(&f, "m")));
+    cr_expect(expire("q", by_id("m")));
     cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_EXPIRE), 1);
     cr_expect_str_eq(fixture_counts(&f, "q"), "1 0 0");
-    cr_expect_not(apply(qn_engine_expire_lease, "q", fixture_id(&f, "m")));
+    cr_expect_not(expire("q", by_id("m")));
     fixture_restart(&f);
     cr_expect_str_eq(fixture_receive(&f, "q", 1), "m");
 }
@@ -106,10 +153,99 @@ Test(fault, a_lease_that_ends_before_its_time_wakes_a_poll)
     fixture_send(&f, "q", "m");
     fixture_receive(&f, "q", 1);
     struct fixture_poll *poll = fixture_poll(&f, "q", 1, 20, "");
-    apply(qn_engine_expire_lease, "q", fixture_id(&f, "m"));
+    expire("q", by_id("m"));
     fixture_settle(&f);
     cr_assert(poll->is_answered);
     cr_expect_str_eq(poll->bodies, "m");
+}
+
+/* What a lease is, is what becomes of the message at its end. */
+static void expect_end_in_s(int64_t seconds)
+{
+    fixture_advance_ms(&f, seconds * 1000 - 1);
+    cr_expect_str_eq(fixture_counts(&f, "q"), "0 1 0");
+    fixture_advance_ms(&f, 1);
+    cr_expect_str_eq(fixture_counts(&f, "q"), "1 0 0");
+}
+
+Test(fault, a_lease_is_shortened_but_never_made_longer)
+{
+    fixture_send(&f, "q", "m");
+    fixture_receive_with(&f, "q", 1, "'VisibilityTimeout':30");
+    cr_expect(shorten(by_handle("m", 1), 60));
+    cr_expect(shorten(by_handle("m", 1), 10));
+    cr_expect(shorten(by_handle("m", 1), 20));
+    expect_end_in_s(10);
+    cr_expect_not(shorten(by_handle("m", 1), 10), "the lease is over");
+}
+
+Test(fault, a_lease_that_ends_now_lapses)
+{
+    fixture_send(&f, "q", "m");
+    fixture_receive(&f, "q", 1);
+    cr_expect(shorten(by_handle("m", 1), 0));
+    cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_EXPIRE), 1);
+    cr_expect_str_eq(fixture_receive(&f, "q", 1), "m");
+}
+
+Test(fault, a_shortened_lease_ends_early_after_a_restart_too)
+{
+    fixture_send(&f, "q", "m");
+    fixture_receive_with(&f, "q", 1, "'VisibilityTimeout':30");
+    cr_expect(shorten(by_handle("m", 1), 10));
+    fixture_restart(&f);
+    expect_end_in_s(10);
+}
+
+Test(fault, a_lease_is_extended_from_its_end_on)
+{
+    fixture_send(&f, "q", "m");
+    fixture_receive_with(&f, "q", 1, "'VisibilityTimeout':30");
+    fixture_advance_s(&f, 10);
+    cr_expect(extend(by_handle("m", 1), 5));
+    cr_expect_eq(fixture_event_count(&f, QN_EVENT_LEASE_EXTEND), 1);
+    fixture_restart(&f);
+    expect_end_in_s(25);
+}
+
+Test(fault, a_lease_is_extended_within_twelve_hours_of_its_receive)
+{
+    fixture_send(&f, "q", "m");
+    fixture_receive_with(&f, "q", 1, "'VisibilityTimeout':30");
+    fixture_advance_s(&f, 10);
+    cr_expect(extend(by_id("m"), INT64_C(13) * 3600));
+    cr_expect(extend(by_id("m"), 1));
+    expect_end_in_s(12 * 3600 - 10);
+}
+
+Test(fault, a_fault_is_for_the_lease_of_its_event_and_no_later_one)
+{
+    fixture_send(&f, "q", "m");
+    fixture_receive(&f, "q", 1);
+    struct qn_leased first = by_handle("m", 1);
+    fixture_change(&f, "q", fixture_handle(&f, "m"), 0);
+    cr_expect_not(expire("q", first), "nobody has it");
+    fixture_receive(&f, "q", 1);
+    cr_expect_not(expire("q", first), "another lease");
+    cr_expect_not(expire("q", by_handle("m", 1)), "this is the second");
+    cr_expect(expire("q", by_handle("m", 2)));
+}
+
+Test(fault, a_lease_is_found_by_its_handle_without_a_search)
+{
+    struct qn_engine_figures before;
+    struct qn_engine_figures after;
+
+    for (int i = 0; i < 300; i++) {
+        fixture_send(&f, "q", "m");
+    }
+    for (int i = 0; i < 30; i++) {
+        fixture_receive(&f, "q", 10);
+    }
+    qn_engine_total_figures(f.engine, &before);
+    cr_expect(expire("q", by_handle("m", 1)));
+    qn_engine_total_figures(f.engine, &after);
+    cr_expect_lt(after.looked_at - before.looked_at, 10);
 }
 
 static struct qn_verdict verdict(enum qn_verdict_kind kind, uint64_t entry_mask)
