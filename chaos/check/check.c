@@ -209,6 +209,11 @@ static void learn(struct checking *checking, const struct qn_report_entry *entry
     known->level = seen->level > known->level ? seen->level : known->level;
 }
 
+static void show_progress(void *state, const struct qn_run_progress *progress)
+{
+    qn_report_progress(state, progress);
+}
+
 static void run_one(struct checking *checking, struct qn_report_entry *entry)
 {
     char directory[PATH_ROOM + 8];
@@ -219,6 +224,8 @@ static void run_one(struct checking *checking, struct qn_report_entry *entry)
         .seed = checking->report.seed,
         .directory = directory,
         .signal_fd = checking->signal_fd,
+        .watcher = show_progress,
+        .watcher_state = &checking->report,
     };
 
     (void)snprintf(directory, sizeof(directory), "%s/run", checking->directory);
@@ -229,6 +236,7 @@ static void run_one(struct checking *checking, struct qn_report_entry *entry)
         return;
     }
     qn_run_scenario(entry->scenario, &options, &entry->result);
+    qn_report_progress_clear(&checking->report);
     keep(checking, entry, directory);
     remove_tree(directory);
 }
@@ -276,6 +284,13 @@ static int exit_code(const struct checking *checking)
     return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? QN_CHECK_INCONCLUSIVE : QN_CHECK_WELL;
 }
 
+static bool is_wanted(const struct checking *checking, const struct qn_scenario *scenario)
+{
+    const struct qn_check_options *o = &checking->options;
+
+    return (o->only.count == 0 || fits(&o->only, scenario)) && !fits(&o->skip, scenario);
+}
+
 static int run_all(struct checking *checking)
 {
     struct qn_report *report = &checking->report;
@@ -284,11 +299,11 @@ static int run_all(struct checking *checking)
     report->entries = qn_memory_new_array(checking->scenario_count, sizeof(struct qn_report_entry));
     qn_report_begin(report);
     for (size_t i = 0; i < checking->scenario_count; i++) {
+        report->planned += is_wanted(checking, checking->scenarios[i]);
+    }
+    for (size_t i = 0; i < checking->scenario_count; i++) {
         const struct qn_scenario *scenario = checking->scenarios[i];
-        bool is_wanted =
-            (checking->options.only.count == 0 || fits(&checking->options.only, scenario)) &&
-            !fits(&checking->options.skip, scenario);
-        if (is_wanted && !check_one(checking, scenario)) {
+        if (is_wanted(checking, scenario) && !check_one(checking, scenario)) {
             break;
         }
     }
@@ -397,7 +412,7 @@ int qn_check_main(int argc, char **argv)
             .seed = o->has_seed ? o->seed : fresh,
             .console = qn_report_takes_stdout(o) ? stderr : stdout,
         };
-        checking->report.colours = isatty(fileno(checking->report.console)) != 0;
+        qn_report_look_at_console(&checking->report);
         (void)snprintf(checking->run_id, sizeof(checking->run_id), "run-%llu",
                        (unsigned long long)checking->report.seed);
         code = run_all(checking);

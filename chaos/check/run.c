@@ -18,6 +18,7 @@
 enum {
     TRACE_EVERY_MS = 10,
     COUNT_EVERY_MS = 1000,
+    PROGRESS_EVERY_MS = 100,
     COUNT_WHEN_EMPTY_MS = 50,
     TRACE_FAILURES_MAX = 200,
     EARLY_EXITS_MAX = 5,
@@ -45,6 +46,7 @@ bool qn_running_read_trace(struct qn_running *run, struct qn_error *err)
         if (run->options->verbose) {
             qn_running_tell(event);
         }
+        run->fired += event->kind == QN_CHECK_FAULT;
         if (qn_str_is_none(event->raw)) {
             continue; /* our own */
         }
@@ -302,6 +304,21 @@ static void wait_for_something(struct qn_running *run, int epoll, int64_t now_ms
     (void)epoll_wait(epoll, events, 4, (int)wait_ms);
 }
 
+static void tell_progress(struct qn_running *run, int64_t now_ms)
+{
+    const struct qn_run_progress progress = {
+        .wall_ms = now_ms - run->begin_ms,
+        .messages = run->load.count,
+        .left = (size_t)(run->watch.left > 0 ? run->watch.left : 0),
+        .faults = run->fired,
+    };
+
+    if (run->watcher != NULL && now_ms >= run->next_progress_ms) {
+        run->next_progress_ms = now_ms + PROGRESS_EVERY_MS;
+        run->watcher(run->watcher_state, &progress);
+    }
+}
+
 static bool one_pass(struct qn_running *run, struct qn_error *err)
 {
     int64_t now_ms = qn_clock_monotonic_ms();
@@ -321,6 +338,7 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
     note_readiness(run, now_ms);
     skip_idle_time(run);
     look_at_queue(run, now_ms);
+    tell_progress(run, now_ms);
     return true;
 }
 
@@ -371,13 +389,15 @@ void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_opt
 {
     struct qn_running *run = qn_memory_new(sizeof(*run));
     struct qn_error err;
-    int64_t begin_ms = qn_clock_monotonic_ms();
 
     *ret_result = (struct qn_run_result){0};
     run->options = options->check;
     run->scenario = scenario;
     run->learned = options->learned;
     run->run_id = options->run_id;
+    run->watcher = options->watcher;
+    run->watcher_state = options->watcher_state;
+    run->begin_ms = qn_clock_monotonic_ms();
     run->seed = options->seed;
     run->signal_fd = options->signal_fd;
     (void)snprintf(run->directory, sizeof(run->directory), "%s", options->directory);
@@ -393,7 +413,7 @@ void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_opt
     qn_running_conclude(run, ok ? NULL : &err, ret_result);
     ret_result->cannot_start = is_set_up && !is_started;
     ret_result->is_interrupted = run->is_interrupted;
-    ret_result->wall_ms = qn_clock_monotonic_ms() - begin_ms;
+    ret_result->wall_ms = qn_clock_monotonic_ms() - run->begin_ms;
     ret_result->history = run->history; /* the caller's from here on */
     run->history = (struct qn_history){0};
     qn_running_tear_down(run);

@@ -6,13 +6,24 @@
 #include "chaos/check/profile.h"
 #include "chaos/check/scenario.h"
 
+/* How far a scenario has come, while it runs. */
+struct qn_run_progress {
+    int64_t wall_ms;
+    size_t messages; /* that were sent */
+    size_t left;     /* of them in the queue, or leased */
+    size_t faults;   /* that have fired */
+};
+typedef void qn_run_watcher(void *state, const struct qn_run_progress *progress);
+
 struct qn_run_options {
     const struct qn_check_options *check;
     const struct qn_profile *learned; /* is_known false: nothing so far */
     const char *run_id;
     uint64_t seed;
-    const char *directory; /* empty, the scenario's own; the caller removes it */
-    int signal_fd;         /* SIGCHLD, SIGINT and SIGTERM arrive there */
+    const char *directory;   /* empty, the scenario's own; the caller removes it */
+    int signal_fd;           /* SIGCHLD, SIGINT and SIGTERM arrive there */
+    qn_run_watcher *watcher; /* told now and then; NULL: nobody watches */
+    void *watcher_state;
 };
 
 struct qn_run_result {

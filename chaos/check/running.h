@@ -31,6 +31,11 @@ struct qn_running {
     const struct qn_scenario *scenario;
     const struct qn_profile *learned;
     const char *run_id;
+    qn_run_watcher *watcher;
+    void *watcher_state;
+    int64_t begin_ms; /* monotonic */
+    int64_t next_progress_ms;
+    size_t fired; /* faults, of the events up to the watch's read_count */
     uint64_t seed;
     char directory[4096];
     struct qn_arena arena;

@@ -21,9 +21,19 @@ struct qn_report {
     struct qn_profile profile;
     struct qn_report_entry *entries;
     size_t count;
-    bool colours; /* the console is a terminal; words say the same */
+    size_t planned; /* how many entries there will be */
     FILE *console;
+    bool colours;      /* words say the same */
+    bool is_live;      /* a line may be drawn over */
+    bool has_progress; /* such a line is there now */
+    unsigned frame;    /* of the spinner */
 };
+
+/* progress.c: what is seen on a terminal while a scenario runs; nothing anywhere else. */
+/* Whether the console is a terminal, and what it may be given: NO_COLOR and TERM=dumb count. */
+void qn_report_look_at_console(struct qn_report *report);
+void qn_report_progress(struct qn_report *report, const struct qn_run_progress *progress);
+void qn_report_progress_clear(struct qn_report *report);
 
 void qn_report_begin(const struct qn_report *report);
 /* The line of one scenario, and below it, on trouble, what was seen. */
