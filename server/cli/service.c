@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
+#include "server/http/record.h"
 
 enum {
     RING_BYTES = 64 * 1024 * 1024,
@@ -188,11 +189,13 @@ static void take_apart(struct qn_service *service)
     qn_journal_close(service->journal);
     qn_engine_free(service->engine);
     qn_trace_close(service->trace);
+    qn_record_close(service->record);
     service->loop = NULL;
     service->plan = NULL;
     service->journal = NULL;
     service->engine = NULL;
     service->trace = NULL;
+    service->record = NULL;
 }
 
 /* Rules and queues are tried out on a server in memory: what it refuses is a mistake in the
@@ -225,25 +228,40 @@ static bool open_listeners(struct qn_service *service, struct qn_error *err)
     return true;
 }
 
-/* The trace file is the first thing made; a start that fails behind it takes it back. */
+static bool open_record(struct qn_service *service, struct qn_error *err)
+{
+    const char *path = service->settings.record;
+
+    return path == NULL || qn_record_open(path, &service->record, err);
+}
+
+static bool open_engine(struct qn_service *service, struct qn_error *err)
+{
+    if (service->settings.db != NULL) {
+        return open_store(service, err);
+    }
+    service->engine = new_engine(service, false);
+    return true;
+}
+
+/* Trace and recording are made first; a start that fails behind them takes back what is new. */
 static bool open_files(struct qn_service *service, struct qn_error *err)
 {
     const char *trace = service->settings.trace;
+    const char *record = service->settings.record;
     bool trace_was_there = trace == NULL || access(trace, F_OK) == 0;
+    bool record_was_there = record == NULL || access(record, F_OK) == 0;
 
-    if (!qn_trace_open(trace, trace == NULL ? TRACE_MEMORY_BYTES : TRACE_FILE_BYTES,
-                       &service->trace, err)) {
-        return false;
-    }
-    if (service->settings.db == NULL) {
-        service->engine = new_engine(service, false);
-        return true;
-    }
-    if (open_store(service, err)) {
+    if (qn_trace_open(trace, trace == NULL ? TRACE_MEMORY_BYTES : TRACE_FILE_BYTES, &service->trace,
+                      err) &&
+        open_record(service, err) && open_engine(service, err)) {
         return true;
     }
     if (!trace_was_there) {
         (void)unlink(trace);
+    }
+    if (!record_was_there) {
+        (void)unlink(record);
     }
     return false;
 }
@@ -284,9 +302,15 @@ bool qn_service_open(struct qn_service *service, struct qn_error *err)
         return false;
     }
     qn_log_set_level(settings->log_level);
-    return qn_failpoints_arm(service->failpoints, service->failpoint_count, err) &&
-           open_files(service, err) && make_plan(service, err) && make_loop(service, err) &&
-           make_queues(service, false, err);
+    if (!qn_failpoints_arm(service->failpoints, service->failpoint_count, err) ||
+        !open_files(service, err) || !make_plan(service, err) || !make_loop(service, err) ||
+        !make_queues(service, false, err)) {
+        return false;
+    }
+    if (service->record != NULL) {
+        qn_loop_record(service->loop, service->record);
+    }
+    return true;
 }
 
 void qn_service_close(struct qn_service *service)

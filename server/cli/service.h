@@ -20,6 +20,7 @@ struct qn_service {
     struct qn_trace *trace;
     struct qn_plan *plan;
     struct qn_loop *loop;
+    struct qn_record *record; /* NULL: nothing is recorded */
     struct qn_journal_identity identity;
     int64_t first_ms;
     const char *action_names[QN_ACTION_COUNT];

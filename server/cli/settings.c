@@ -255,6 +255,7 @@ static bool read_rest(const struct qn_options *options, struct qn_settings *sett
     settings->client_timeout_s = (unsigned)timeout_s;
     settings->sync = is_full ? QN_SYNC_FULL : QN_SYNC_NORMAL;
     settings->db = qn_options_text(options, QN_SERVE_DB);
+    settings->record = qn_options_text(options, QN_SERVE_RECORD);
     settings->trace = qn_options_text(options, QN_SERVE_TRACE);
     settings->auto_create = qn_options_is_on(options, QN_SERVE_AUTO_CREATE);
     settings->aws_waits = qn_options_is_on(options, QN_SERVE_AWS_WAITS);

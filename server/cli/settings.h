@@ -38,6 +38,7 @@ struct qn_settings {
     int64_t clock_start_ms;
     size_t memory_max;
     unsigned client_timeout_s;
+    const char *record;
     const char *trace;
     enum qn_log_level log_level;
 };

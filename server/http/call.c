@@ -65,6 +65,9 @@ void qn_call_end(struct qn_call *call)
 {
     struct qn_loop *loop = call->loop;
 
+    if (call->is_recorded) {
+        qn_record_lost(call);
+    }
     qn_engine_unpark(loop->parts.engine, &call->waiter);
     qn_call_leave(call);
     qn_body_release(call);

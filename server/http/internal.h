@@ -7,6 +7,7 @@
 #include "server/actions/actions.h"
 #include "server/base/map.h"
 #include "server/http/loop.h"
+#include "server/http/record.h"
 #include "server/wire/wire.h"
 
 /* ---- what epoll wakes us for ---- */
@@ -111,12 +112,15 @@ struct qn_call {
     int64_t deadline_ms; /* of its long poll; -1: has not waited */
     bool wait_is_over;
     bool has_waited_for_room;
-    int64_t due_ms;                   /* monotonic: its place in a list by end */
-    int64_t wait_end_ms;              /* monotonic: end of its long poll in real time */
-    uint64_t lsn;                     /* what its answer must wait for */
-    struct qn_str rule;               /* the rule that touched it last */
-    bool is_released;                 /* what would hold it has ended before */
-    const struct qn_verdict *then;    /* what is done to it when it goes on, or NULL */
+    int64_t due_ms;                /* monotonic: its place in a list by end */
+    int64_t wait_end_ms;           /* monotonic: end of its long poll in real time */
+    uint64_t lsn;                  /* what its answer must wait for */
+    struct qn_str rule;            /* the rule that touched it last */
+    bool is_released;              /* what would hold it has ended before */
+    const struct qn_verdict *then; /* what is done to it when it goes on, or NULL */
+    bool is_decoded;
+    bool is_recorded;         /* and its answer is not */
+    struct qn_str references; /* what its answer gave to later requests, when it is recorded */
     const struct qn_verdict *verdict; /* what ARRIVE said about entries, or NULL */
     struct qn_facts *facts;           /* as of PRE_COMMIT, for the later points */
     struct qn_str account;            /* of the queue it names */
@@ -162,6 +166,9 @@ struct qn_loop {
     struct qn_random background; /* of what falls due by itself */
     int64_t client_count;        /* numbers connections, by their first SQS call */
     size_t clients_open;
+
+    struct qn_record *record;   /* NULL: nothing is recorded */
+    int64_t recording_since_ms; /* monotonic */
 
     struct qn_buf entry;
     struct qn_event_list events;
@@ -293,6 +300,22 @@ void qn_keep_clock(struct qn_loop *loop, int64_t from_ms, int64_t to_ms);
 void qn_keep_mark(struct qn_loop *loop, struct qn_str name);
 /* To be called when rules or readers have changed. */
 void qn_keep_refresh(struct qn_loop *loop);
+
+/* ---- record.c, record_start.c: lines of the recording; only to be called when there is one ----
+ */
+
+void qn_record_request(struct qn_call *call);
+/* Notes what the output gives to later requests, as long as its texts live. */
+void qn_record_take_output(struct qn_call *call);
+void qn_record_answer(struct qn_call *call);
+/* It ends without an answer. */
+void qn_record_lost(struct qn_call *call);
+/* The faults among the events that are about to be appended to the trace. */
+void qn_record_faults(struct qn_loop *loop);
+void qn_record_advance(struct qn_loop *loop, int64_t from_ms, int64_t to_ms, bool keeps_polls);
+void qn_record_rate(struct qn_loop *loop, double rate);
+/* The rules as they are now. */
+void qn_record_rules(struct qn_loop *loop);
 
 /* ---- facts.c ---- */
 

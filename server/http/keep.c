@@ -41,6 +41,15 @@ static uint64_t keep_entry(struct qn_loop *loop)
     return lsn;
 }
 
+static void append_events(struct qn_loop *loop, uint64_t lsn, bool observed)
+{
+    if (loop->record != NULL) {
+        qn_record_faults(loop);
+    }
+    qn_trace_append_list(loop->parts.trace, &loop->events, lsn, loop->now_ms, loop->wall_ms,
+                         observed ? observe : NULL, loop);
+}
+
 void qn_loop_keep(struct qn_loop *loop)
 {
     uint64_t lsn = keep_entry(loop);
@@ -48,12 +57,10 @@ void qn_loop_keep(struct qn_loop *loop)
     if (loop->events.encoded.len == 0) {
         return;
     }
-    qn_trace_append_list(loop->parts.trace, &loop->events, lsn, loop->now_ms, loop->wall_ms,
-                         loop->has_rules ? observe : NULL, loop);
+    append_events(loop, lsn, loop->has_rules);
     if (loop->has_rules) {
         qn_plan_take_events(loop->parts.plan, &loop->events);
-        qn_trace_append_list(loop->parts.trace, &loop->events, lsn, loop->now_ms, loop->wall_ms,
-                             NULL, NULL);
+        append_events(loop, lsn, false);
     }
 }
 
@@ -81,8 +88,7 @@ static void append(struct qn_loop *loop, const struct qn_event *event)
         observe(loop, event);
         qn_plan_take_events(loop->parts.plan, &loop->events);
         if (loop->events.encoded.len > 0) {
-            qn_trace_append_list(loop->parts.trace, &loop->events, 0, loop->now_ms, loop->wall_ms,
-                                 NULL, NULL);
+            append_events(loop, 0, false);
         }
     }
 }
@@ -128,6 +134,9 @@ void qn_keep_api_in(struct qn_call *call)
     }
     append(call->loop, &event);
     qn_buf_done(&parameters);
+    if (call->loop->record != NULL) {
+        qn_record_request(call);
+    }
 }
 
 /* The counts among the attributes that were told: what clients may take for exact. */
@@ -187,6 +196,9 @@ void qn_keep_api_out(struct qn_call *call)
     }
     append(call->loop, &event);
     qn_buf_done(&parameters);
+    if (call->is_recorded) {
+        qn_record_answer(call);
+    }
 }
 
 void qn_keep_boot(struct qn_loop *loop)

@@ -157,6 +157,9 @@ static void take_output(struct qn_call *call)
     call->header_count = 0;
     qn_buf_clear(&call->answer);
     qn_wire_encode_output(&call->request, &call->answer);
+    if (call->is_recorded) {
+        qn_record_take_output(call);
+    }
 }
 
 static void begin_transaction(struct qn_call *call, struct qn_tx *tx)
@@ -350,6 +353,7 @@ static void begin_sqs(struct qn_call *call)
         reply(call);
         return;
     }
+    call->is_decoded = true;
     qn_facts_name_queue(call);
     qn_keep_api_in(call);
     arrived(call);

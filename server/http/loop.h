@@ -12,6 +12,7 @@
 #include "server/trace/trace.h"
 
 struct qn_loop;
+struct qn_record;
 
 /* What the loop works with. Everything is borrowed and outlives it. */
 struct qn_loop_parts {
@@ -41,6 +42,8 @@ struct qn_loop_options {
 QN_MUST_CHECK bool qn_loop_new(const struct qn_loop_parts *parts,
                                const struct qn_loop_options *options, struct qn_loop **ret_loop,
                                struct qn_error *err);
+/* From here on everything is recorded (http/record.h); borrowed. */
+void qn_loop_record(struct qn_loop *loop, struct qn_record *record);
 /* Runs until SIGTERM or SIGINT, which must be blocked in all threads, and answers what is under
  * way. */
 void qn_loop_run(struct qn_loop *loop);

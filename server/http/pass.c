@@ -421,6 +421,9 @@ static void run_pass(struct qn_loop *loop)
     do_behind(loop);
     run_http(loop);
     qn_clients_end(loop);
+    if (loop->record != NULL) {
+        qn_record_flush(loop->record);
+    }
     if (loop->parts.journal != NULL) {
         qn_engine_evict(loop->parts.engine, qn_journal_written_lsn(loop->parts.journal));
     }

@@ -73,6 +73,9 @@ void qn_wire_read_caller(struct qn_request *request, const struct qn_wire_defaul
 /* The access key of a signature of version 2, which has no scope. */
 void qn_wire_use_access_key(struct qn_caller *caller, struct qn_str access_key_id);
 
+/* qn_wire_write_json with the lists and maps that were sent without items. */
+void qn_wire_write_json_as_sent(struct qn_buf *buf, const struct qn_shape *shape,
+                                const void *value);
 /* The pieces that all JSON writers share. */
 void qn_wire_append_json_name(struct qn_buf *buf, const char *name);
 void qn_wire_append_json_scalar(struct qn_buf *buf, const struct qn_field *field,

@@ -3,6 +3,9 @@
 #include "server/base/digest.h"
 #include "server/wire/codec.h"
 
+static void write_members(struct qn_buf *buf, const struct qn_shape *shape, const void *value,
+                          bool with_empty);
+
 void qn_wire_append_json_name(struct qn_buf *buf, const char *name)
 {
     struct qn_str text = qn_str_from_cstr(name);
@@ -43,7 +46,8 @@ void qn_wire_append_json_scalar(struct qn_buf *buf, const struct qn_field *field
     }
 }
 
-static void append_map(struct qn_buf *buf, const struct qn_field *field, const struct qn_list *map)
+static void append_map(struct qn_buf *buf, const struct qn_field *field, const struct qn_list *map,
+                       bool with_empty)
 {
     size_t item_size = qn_wire_item_size(field);
     const char *item = map->items;
@@ -58,14 +62,14 @@ static void append_map(struct qn_buf *buf, const struct qn_field *field, const s
         if (field->type == QN_STRING_MAP) {
             qn_buf_append_json_string(buf, ((const struct qn_pair *)(const void *)item)->value);
         } else {
-            qn_wire_write_json(buf, field->element, item);
+            write_members(buf, field->element, item, with_empty);
         }
     }
     qn_buf_append_char(buf, '}');
 }
 
 static void append_list(struct qn_buf *buf, const struct qn_field *field,
-                        const struct qn_list *list)
+                        const struct qn_list *list, bool with_empty)
 {
     size_t item_size = qn_wire_item_size(field);
     const char *item = list->items;
@@ -78,13 +82,19 @@ static void append_list(struct qn_buf *buf, const struct qn_field *field,
         if (field->type == QN_STRING_LIST) {
             qn_buf_append_json_string(buf, *(const struct qn_str *)(const void *)item);
         } else {
-            qn_wire_write_json(buf, field->element, item);
+            write_members(buf, field->element, item, with_empty);
         }
     }
     qn_buf_append_char(buf, ']');
 }
 
-void qn_wire_write_json(struct qn_buf *buf, const struct qn_shape *shape, const void *value)
+static bool was_sent_empty(const struct qn_field *field, const void *value)
+{
+    return field->type >= QN_STRING_LIST && ((const struct qn_list *)value)->present;
+}
+
+static void write_members(struct qn_buf *buf, const struct qn_shape *shape, const void *value,
+                          bool with_empty)
 {
     bool first = true;
 
@@ -92,7 +102,7 @@ void qn_wire_write_json(struct qn_buf *buf, const struct qn_shape *shape, const 
     for (size_t i = 0; i < shape->field_count; i++) {
         const struct qn_field *field = &shape->fields[i];
         const void *at = (const char *)value + field->offset;
-        if (!qn_wire_is_sent(field, at)) {
+        if (!qn_wire_is_sent(field, at) && !(with_empty && was_sent_empty(field, at))) {
             continue;
         }
         if (!first) {
@@ -101,12 +111,22 @@ void qn_wire_write_json(struct qn_buf *buf, const struct qn_shape *shape, const 
         first = false;
         qn_wire_append_json_name(buf, field->name);
         if (field->type == QN_STRING_LIST || field->type == QN_STRUCT_LIST) {
-            append_list(buf, field, at);
+            append_list(buf, field, at, with_empty);
         } else if (field->type == QN_STRING_MAP || field->type == QN_STRUCT_MAP) {
-            append_map(buf, field, at);
+            append_map(buf, field, at, with_empty);
         } else {
             qn_wire_append_json_scalar(buf, field, at);
         }
     }
     qn_buf_append_char(buf, '}');
+}
+
+void qn_wire_write_json(struct qn_buf *buf, const struct qn_shape *shape, const void *value)
+{
+    write_members(buf, shape, value, false);
+}
+
+void qn_wire_write_json_as_sent(struct qn_buf *buf, const struct qn_shape *shape, const void *value)
+{
+    write_members(buf, shape, value, true);
 }

@@ -55,6 +55,15 @@ enum qn_path_kind qn_wire_path_kind(struct qn_str path);
  * 256 bytes, bodies left out. */
 void qn_wire_describe_input(const struct qn_request *request, struct qn_buf *buf);
 
+/* The whole input on one line of AWS JSON, from which the same can be asked again. Of a request
+ * that could not be decoded (`is_decoded` false) its body, if that is a JSON object. False: there
+ * is nothing to write. */
+QN_MUST_CHECK bool qn_wire_write_input(const struct qn_request *request, bool is_decoded,
+                                       struct qn_buf *buf);
+/* What later requests may refer to of the output, and which entries failed: its members QueueUrl,
+ * MessageId, ReceiptHandle, TaskHandle, NextToken, Id and Code, where they stand, as JSON. */
+void qn_wire_write_references(const struct qn_request *request, struct qn_buf *buf);
+
 /* Encoders by shape, also used by the case tests. */
 void qn_wire_write_json(struct qn_buf *buf, const struct qn_shape *shape, const void *value);
 void qn_wire_write_xml(struct qn_buf *buf, const struct qn_shape *shape, const void *value);

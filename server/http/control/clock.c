@@ -39,6 +39,9 @@ static void advance(struct qn_call *call, int64_t by_ms, bool keeps_polls)
     if (keeps_polls) {
         qn_engine_shift_waiters(loop->parts.engine, by_ms);
     }
+    if (loop->record != NULL) {
+        qn_record_advance(loop, from_ms, from_ms + by_ms, keeps_polls);
+    }
     if (by_ms > 0) {
         qn_keep_clock(loop, from_ms, from_ms + by_ms);
     }
@@ -55,6 +58,9 @@ static void set_rate(struct qn_call *call, const json_t *rate)
         return;
     }
     qn_clock_set_rate(call->loop->parts.clock, value);
+    if (call->loop->record != NULL) {
+        qn_record_rate(call->loop, value);
+    }
     qn_control_answer(call, 200, document(call->loop));
 }
 

@@ -31,6 +31,9 @@ static void answer_added(struct qn_call *call, bool ok, const struct qn_mistakes
 
     if (ok) {
         qn_keep_refresh(call->loop);
+        if (call->loop->record != NULL) {
+            qn_record_rules(call->loop);
+        }
         qn_control_rules(call, QN_STR(""));
         return;
     }
@@ -109,6 +112,9 @@ void qn_control_remove_rules(struct qn_call *call, struct qn_str rest)
         return;
     }
     qn_keep_refresh(call->loop);
+    if (call->loop->record != NULL) {
+        qn_record_rules(call->loop);
+    }
     release_orphans(call->loop, name);
     qn_control_rules(call, rest);
 }

@@ -1,0 +1,51 @@
+import itertools
+import pathlib
+import signal
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), *(str(HERE.parent / folder) for folder in ("cases", "control", "cli", "http"))]
+
+from exchange import client as exchange_client  # noqa: E402
+from exchange import process  # noqa: E402
+
+_serial = itertools.count(1)
+
+
+@pytest.fixture
+def start():
+    """Starts servers with the given options; all of them must end cleanly."""
+    running = []
+
+    def started(*options, clock="virtual"):
+        server = process.Server(*map(str, options), clock=clock)
+        running.append(server)
+        return server
+
+    yield started
+    for server in running:
+        if server.process.poll() not in (0, -signal.SIGKILL):  # by the test itself
+            server.stop()
+
+
+@pytest.fixture
+def connect():
+    """Connections of clients: connect(server) gives one whose calls may fail."""
+    opened = []
+
+    def connected(server):
+        connection = exchange_client.Client(server)
+        opened.append(connection)
+        return lambda action, protocol="json", how=None, **members: connection.call(
+            protocol, action, members, **(how or {}))
+
+    yield connected
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def name():
+    return "r%d" % next(_serial)
