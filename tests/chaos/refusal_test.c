@@ -174,8 +174,7 @@ Test(refusal, promises_of_aws_are_kept_unless_the_rule_says_unsound)
     refused("on ReceiveMessage where queue ~ *.fifo do dup-in-batch", "breaks what SQS promises");
     refused("on ReceiveMessage where max>1 and queue in (a,b.fifo) do reorder reverse",
             "reorder breaks what SQS promises");
-    refused("on msg.delete where queue=q.fifo do resurrect",
-            "a deleted message does not come back");
+    refused("on msg.delete where queue=q.fifo do resurrect", "resurrect breaks");
 
     struct qn_rule *rule;
     struct qn_error err;
