@@ -66,3 +66,59 @@ def test_each_block_has_its_output():
 def test_the_example_prints_what_is_shown(title, tmp_path):
     printed, shown = outputs_of(EXAMPLES[title], tmp_path)
     assert printed == shown
+
+
+RULES = re.findall(r"(?:--fault '|\"rule\": \")(on [^'\"]+)['\"]", PAGE)
+
+
+def test_rules_are_found():
+    assert len(RULES) >= 5
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_is_accepted(start, rule):
+    (listed,) = start("--fault", rule).control("GET", "/_quern/rules")[1]["rules"]
+    assert listed["text"] == rule
+
+
+def words_of(part):
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| %s |" % part)]
+    return re.findall(r"`([^`]+)`", row)
+
+
+ACTION_ROWS = re.findall(r"^\| [a-z]* ?\| (`.*?) \|", PAGE.split("\n## Actions\n")[1].split("\n## ")[0], re.M)
+ACTIONS = [word for row in ACTION_ROWS for word in re.findall(r"`([^`]+)`", row)]
+PLACEHOLDERS = {"CODE": "InternalFailure", "N": "2", "NAME": "x", "A, B": "1, 2"}
+EVENTS = {"resurrect": "msg.delete", "expire-lease": "lease.grant", "fake-success": "DeleteMessage",
+          "fail-entries": "SendMessageBatch", "false-empty": "ReceiveMessage", "short": "ReceiveMessage"}
+
+
+def filled(word):
+    """As one would write it: with values, and without and with what may be left out."""
+    for placeholder, value in PLACEHOLDERS.items():
+        word = re.sub(r"\b%s\b" % placeholder, value, word)
+    yield re.sub(r" \[[^]]*\]", "", word)
+    yield re.sub(r"[][]", "", word)
+
+
+def test_each_action_that_the_server_carries_out_is_on_the_page():
+    rows = re.findall(r'^QN_RULE_ACTION\(\w+, "([^"]+)", \w+, \w+, (\w+)', (ROOT / "chaos/actions.def").read_text(), re.M)
+    served = {word for word, carrier in rows if carrier == "SERVER"}
+    assert served and served - {word.split()[0] for word in ACTIONS} == set()
+
+
+def test_each_word_of_the_page_is_known(start):
+    rules = ["on %s do %s" % (EVENTS.get(word.split()[0], "any"), form) for word in ACTIONS for form in filled(word)
+             if "ACTION" not in word and not word.startswith("after")]
+    whole = [word for word in words_of("WHEN") if word not in ("group", "instance", "queue", "connection")]
+    rules += ["on any %s do throttle" % form for word in whole if word[0] != "p" or " " in word for form in filled(word)
+              if not form.startswith("per ")]
+    rules += ["on any once per %s do throttle" % word for word in ("message", "group", "instance", "queue", "connection")]
+    rules += ["on any at %s do reset" % point for point in re.findall(r"`([a-z]+-?[a-z]+)`", PAGE.split("| POINT |")[1].split("\n\n")[0])]
+    rules += ["on %s do mark x" % word for word in words_of("EVENT") if word not in "*?"]
+    fields = [word for word in words_of("TEST") if re.fullmatch(r"[a-z]+(\.\"[a-z]+\")?", word)]
+    fields = [word for word in fields if word not in ("and", "or", "not")]
+    rules += ["on SendMessage where %s = 1 at post-commit do reset" % word for word in fields]
+    assert len(rules) > 50
+    status, answer = start().control("POST", "/_quern/rules", {"rules": rules})
+    assert status == 200, answer
