@@ -1,9 +1,58 @@
 /* One HTTP exchange over libcurl: headers, signature, time limits, the whole answer in memory. */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "client/internal.h"
 
 enum { ANSWER_MAX_BYTES = 256 * 1024 * 1024 };
+
+/* What libcurl may do while one request is on its way. */
+struct passage {
+    struct quern_client *client;
+    bool is_sent;
+};
+
+/* libcurl tells what it does; of interest is that the request itself has left. */
+static int note_sent(CURL *curl, curl_infotype type, char *data, size_t size, void *state)
+{
+    struct passage *passage = state;
+
+    (void)curl;
+    if (type == CURLINFO_HEADER_OUT &&
+        !qn_str_starts_with(qn_str(data, size), QN_STR("CONNECT "))) {
+        passage->is_sent = true;
+    }
+    return 0;
+}
+
+/* When a connection ends before an answer, libcurl would send the same once more on a new one, and
+ * nobody would know: whether to repeat is for the caller to say. */
+static curl_socket_t open_socket(void *state, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    const struct passage *passage = state;
+
+    (void)purpose;
+    return passage->is_sent
+               ? CURL_SOCKET_BAD
+               : socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static int look_for_cancel(void *state, curl_off_t download_total, curl_off_t downloaded,
+                           curl_off_t upload_total, curl_off_t uploaded)
+{
+    const struct passage *passage = state;
+
+    (void)download_total;
+    (void)downloaded;
+    (void)upload_total;
+    (void)uploaded;
+    return passage->client->is_cancelled;
+}
+
+void quern_client_cancel(struct quern_client *client)
+{
+    client->is_cancelled = true;
+}
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *state)
 {
@@ -45,6 +94,9 @@ static struct curl_slist *make_headers(const struct quern_client *client,
         if (client->session_token != NULL && client->access_key != NULL) {
             add_pair(&headers, "X-Amz-Security-Token", client->session_token);
         }
+        for (size_t i = 0; i < client->header_count; i++) {
+            add_header(&headers, client->headers[i]);
+        }
     } else {
         add_header(&headers, "Content-Type: application/json");
     }
@@ -61,12 +113,23 @@ static void sign(struct quern_client *client)
     curl_easy_setopt(client->curl, CURLOPT_PASSWORD, client->secret_key);
 }
 
+static void set_passage(CURL *curl, struct passage *passage)
+{
+    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);
+    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_sent);
+    curl_easy_setopt(curl, CURLOPT_DEBUGDATA, passage);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, passage);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_for_cancel);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, passage);
+}
+
 static void set_options(struct quern_client *client, struct quern_exchange *exchange,
                         const char *url, struct curl_slist *headers, char *reason)
 {
     CURL *curl = client->curl;
 
-    curl_easy_reset(curl); /* keeps the connection */
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "quern-client/" QN_VERSION);
@@ -95,12 +158,15 @@ bool quern_http_exchange(struct quern_client *client, struct quern_exchange *exc
 {
     char reason[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = make_headers(client, exchange);
+    struct passage passage = {.client = client};
     struct qn_buf url;
 
     qn_buf_init(&url, SIZE_MAX / 2);
     qn_buf_append_format(&url, "%s%s", client->endpoint, exchange->path);
     qn_buf_append_char(&url, '\0');
     qn_buf_init(&exchange->ret_answer, ANSWER_MAX_BYTES);
+    curl_easy_reset(client->curl); /* keeps the connection */
+    set_passage(client->curl, &passage);
     set_options(client, exchange, url.ptr, headers, reason);
 
     CURLcode code = curl_easy_perform(client->curl);
@@ -110,6 +176,10 @@ bool quern_http_exchange(struct quern_client *client, struct quern_exchange *exc
     qn_buf_done(&url);
     if (code == CURLE_OK) {
         return true;
+    }
+    if (code == CURLE_COULDNT_CONNECT && passage.is_sent) {
+        return quern_fail(err, "ConnectionError", 0, "%s: the connection ended without an answer",
+                          client->endpoint);
     }
     return quern_fail(err, code == CURLE_OPERATION_TIMEDOUT ? "Timeout" : "ConnectionError", 0,
                       "%s: %s", client->endpoint,

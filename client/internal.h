@@ -20,7 +20,14 @@ struct quern_client {
     int max_attempts;
     int64_t retry_base_ms;
     struct qn_random random;
+    const char *const *headers; /* lines of each signed call beside its own, or NULL; borrowed */
+    size_t header_count;
+    _Atomic bool is_cancelled;
 };
+
+/* Ends the exchange under way, and all later ones, with a ConnectionError. From any thread; takes
+ * up to a second. */
+void quern_client_cancel(struct quern_client *client);
 
 /* One exchange, without repeating it. */
 struct quern_exchange {

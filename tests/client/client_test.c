@@ -227,6 +227,27 @@ Test(client, connection_that_breaks_is_a_reason_to_repeat)
     send_text("x");
 }
 
+static void expect_stored(const char *count)
+{
+    json_t *attributes = NULL;
+
+    cr_assert(quern_get_queue_attributes(client, queue_url, &attributes, &err), "%s", err.message);
+    cr_expect_str_eq(json_string_value(json_object_get(attributes, "ApproximateNumberOfMessages")),
+                     count);
+    json_decref(attributes);
+}
+
+Test(client, nothing_is_sent_again_behind_its_back)
+{
+    const struct quern_message message = {.body = "x", .body_len = 1, .delay_s = -1};
+
+    set_rule("on SendMessage first 3 at post-commit do reset 0");
+    cr_expect_not(quern_send_message(client, queue_url, &message, NULL, &err));
+    cr_expect_str_eq(err.code, "ConnectionError");
+    cr_expect_eq(err.attempts, 3);
+    expect_stored("3");
+}
+
 Test(client, control_pages_are_read_and_their_errors_told)
 {
     json_t *answer = NULL;
