@@ -86,6 +86,9 @@ static bool finish(struct adding *adding, size_t mistakes_before)
         }
     }
     qn_memory_free(adding->rules);
+    if (adding->count > 0) {
+        qn_plan_reindex(adding->plan);
+    }
     return ok;
 }
 

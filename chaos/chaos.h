@@ -49,12 +49,23 @@ QN_MUST_CHECK bool qn_plan_add_all(struct qn_plan *plan, const struct qn_str *te
 QN_MUST_CHECK bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err);
 /* False: no rule of this name. An empty name removes all. */
 bool qn_plan_remove(struct qn_plan *plan, struct qn_str name);
+/* A disabled rule is not asked, counts nothing, and keeps its counts; what has fired before goes
+ * on. False: no rule of this name. */
+bool qn_plan_enable(struct qn_plan *plan, struct qn_str name, bool enabled);
+bool qn_plan_has(const struct qn_plan *plan, struct qn_str name);
 size_t qn_plan_rule_count(const struct qn_plan *plan);
-/* [{"name","text","matched","fired","last_fired"}]; the caller owns the reference. */
+/* [{"name","text","point" (null: there is none),"enabled","unsound","matched","fired","last_fired"
+ * (null: never),"queues"}], the last as the rule calls them, wildcards and all; the caller owns the
+ * reference. */
 json_t *qn_plan_list(const struct qn_plan *plan);
+/* Appends the text from which qn_plan_add_lines makes the same rules, with their names and disabled
+ * where they are. */
+void qn_plan_write(const struct qn_plan *plan, struct qn_buf *buf);
 
-/* Whether any rule could fire at this point: lets the loop skip gathering facts. */
+/* Whether any enabled rule could fire at this point, and whether one could for this API action
+ * (its index in the options): lets the loop skip gathering facts. */
 bool qn_plan_cares(const struct qn_plan *plan, enum qn_chaos_point point);
+bool qn_plan_cares_about(const struct qn_plan *plan, enum qn_chaos_point point, size_t action);
 /* The verdict on one request at one point. Counters move here, in the order of the calls: each
  * matching rule counts, the first that fires decides. `events` gets a `fault` event for it:
  *   rule, match  its name, and which of its matches this was

@@ -73,12 +73,14 @@ static void read_text(struct qn_lex *lex)
     for (size_t i = lex->from + 1; i < end; i++) {
         if (lex->whole.ptr[i] == '\\') {
             i++;
-            if (lex->whole.ptr[i] != '"' && lex->whole.ptr[i] != '\\') {
-                break_at(lex, i - 1, "in a quoted text a backslash stands before \" or \\");
+            if (strchr("\"\\n", lex->whole.ptr[i]) == NULL || lex->whole.ptr[i] == '\0') {
+                break_at(lex, i - 1, "in a quoted text a backslash stands before \", \\ or n");
                 return;
             }
+            text[len++] = lex->whole.ptr[i] == 'n' ? '\n' : lex->whole.ptr[i];
+        } else {
+            text[len++] = lex->whole.ptr[i];
         }
-        text[len++] = lex->whole.ptr[i];
     }
     lex->kind = QN_LEX_TEXT;
     lex->text = qn_str(text, len);

@@ -8,7 +8,7 @@
 enum qn_lex_kind {
     QN_LEX_END,
     QN_LEX_WORD, /* all but blanks and the signs below */
-    QN_LEX_TEXT, /* "quoted", with \" and \\ */
+    QN_LEX_TEXT, /* "quoted", with \", \\ and \n */
     QN_LEX_SIGN  /* = != < <= > >= ~ ( ) , */
 };
 

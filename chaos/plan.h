@@ -5,14 +5,28 @@
 #include "chaos/chaos.h"
 #include "chaos/count.h"
 
-enum { QN_PLAN_POINTS = QN_POINT_REPLY + 1 };
+enum {
+    QN_PLAN_POINTS = QN_POINT_REPLY + 1,
+    QN_PLAN_INDEXES = QN_PLAN_POINTS + 2 /* ... of the server and of the clock */
+};
 
 struct qn_plan_rule {
     struct qn_rule *rule;
     struct qn_rule_state state;
     struct qn_str name;
+    uint64_t bits; /* which API actions its event names; inside the server, which kind of event */
+    bool is_disabled;
+    bool skips_ticks;     /* those that came while it was disabled */
     int64_t next_tick_ms; /* INT64_MIN: not yet known */
     char name_text[];
+};
+
+/* Enabled rules in their order. */
+struct qn_plan_index {
+    uint64_t bits; /* of all of them */
+    struct qn_plan_rule **rules;
+    size_t count;
+    size_t cap;
 };
 
 struct qn_plan_effect {
@@ -28,10 +42,13 @@ struct qn_plan {
     struct qn_plan_rule **rules;
     size_t rule_count;
     size_t rule_cap;
-    uint64_t names_given;         /* to unnamed rules */
-    size_t cares[QN_PLAN_POINTS]; /* rules per point */
-    size_t clock_rules;
+    uint64_t names_given; /* to unnamed rules */
+    /* The enabled rules: of each point, of the events inside the server, and of the clock. */
+    struct qn_plan_index indexes[QN_PLAN_INDEXES];
+    struct qn_plan_index *internal;
+    struct qn_plan_index *clock;
     bool was_asked;
+    bool has_new; /* rules that have not seen the time yet */
     int64_t ready_ms;
     uint64_t *ready_slot; /* where it is kept, or NULL */
     struct qn_plan_effect *effects;
@@ -54,6 +71,12 @@ struct qn_plan_scene {
 struct qn_plan_rule *qn_plan_find(const struct qn_plan *plan, struct qn_str name);
 /* Puts a rule of a new name behind the others. */
 void qn_plan_append(struct qn_plan *plan, struct qn_rule *rule_take, struct qn_str name);
+
+/* index.c: to be called when rules have come, gone, or been enabled or disabled. */
+void qn_plan_reindex(struct qn_plan *plan);
+void qn_plan_free_indexes(struct qn_plan *plan);
+/* All bits when the name is not known. */
+uint64_t qn_plan_action_bit(const struct qn_plan *plan, struct qn_str action);
 
 /* carry.c: whether a server with these options can do what the rule says. */
 QN_MUST_CHECK bool qn_plan_carries(const struct qn_plan_options *options,

@@ -299,13 +299,15 @@ static bool parse_end(struct qn_parse *parse)
     return !lex->failed;
 }
 
-static bool parse_rule(struct qn_parse *parse)
+static bool parse_rule(struct qn_parse *parse, size_t *ret_from)
 {
     struct qn_lex *lex = &parse->lex;
     size_t mistakes_before = lex->mistakes->count;
     size_t event_at;
     size_t point_at = 0;
 
+    parse->rule->is_disabled = qn_lex_take(lex, "disabled");
+    *ret_from = lex->from;
     parse->rule->unsound = qn_lex_take(lex, "unsound");
     if (!qn_lex_expect(lex, "on")) {
         return false;
@@ -332,8 +334,8 @@ bool qn_rule_read(struct qn_str text, int64_t first_line, const struct qn_rule_n
     rule->whole = qn_arena_copy(&rule->arena, text); /* the values are views into it */
     rule->first_line = first_line;
     qn_lex_init(&parse.lex, rule->whole, first_line, &rule->arena, mistakes);
-    size_t from = parse.lex.from;
-    if (parse.lex.failed || !parse_rule(&parse)) {
+    size_t from;
+    if (parse.lex.failed || !parse_rule(&parse, &from)) {
         qn_rule_free(rule);
         return false;
     }

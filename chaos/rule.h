@@ -1,28 +1,22 @@
 /* One rule of the fault grammar: parsed whole, by the server and by the harness alike. Who carries
  * out which action is decided elsewhere (carry.c for the server).
  *
- *   rule   := ["unsound"] "on" event {cond} "do" action {"then" action} ["unsound"] ["as" NAME]
- *   event  := [target "."] name       target: sqs sink lambda proc clock; implied by the name
- *   name   := an API action, with * and ? as wildcards, or any
- *           | lease.grant | lease.expire | msg.dlq | msg.delete            sqs, inside the server
- *           | work.begin | work.commit | reject | reconcile | ready        sink
- *           | invoke | response | init                                     lambda
- *           | spawn | exit                                                 proc
- *           | tick DURATION                                                clock
- *   cond   := "where" pred | "at" point | when       in any order, each at most once
- *   pred   := conj {"or" conj}
- *   conj   := unary {"and" unary}
- *   unary  := "not" unary | "(" pred ")" | field op value | field "in" "(" value {"," value} ")"
- *   field  := queue | instance | code                       of the request
- *           | attempt | size | wait | max | entries         numbers
- *           | t                                             virtual seconds since ready
- *           | mid | rc | group | tenant | key | tag | body."path" | attr."name"     of a message
- *   op     := = | != | < | <= | > | >= | ~                  ~ compares with * and ?
- *   when   := nth LIST | every N | first N | after N | once | times N | prob P [seed S]
- *           | between DURATION DURATION | for DURATION
- *           | per (message | group | instance | queue | connection)
- *   point  := arrive | pre-commit | post-commit | mid-response | post-response
- *   action := a row of actions.def; "after" DURATION in front of it lets it wait
+ *   rule   := ["disabled"] ["unsound"] "on" event {cond} "do" action {"then" action} ["unsound"]
+ * ["as" NAME] event  := [target "."] name       target: sqs sink lambda proc clock; implied by the
+ * name name   := an API action, with * and ? as wildcards, or any | lease.grant | lease.expire |
+ * msg.dlq | msg.delete            sqs, inside the server | work.begin | work.commit | reject |
+ * reconcile | ready        sink | invoke | response | init lambda | spawn | exit proc | tick
+ * DURATION                                                clock cond   := "where" pred | "at" point
+ * | when       in any order, each at most once pred   := conj {"or" conj} conj   := unary {"and"
+ * unary} unary  := "not" unary | "(" pred ")" | field op value | field "in" "(" value {"," value}
+ * ")" field  := queue | instance | code                       of the request | attempt | size |
+ * wait | max | entries         numbers | t                                             virtual
+ * seconds since ready | mid | rc | group | tenant | key | tag | body."path" | attr."name"     of a
+ * message op     := = | != | < | <= | > | >= | ~                  ~ compares with * and ? when   :=
+ * nth LIST | every N | first N | after N | once | times N | prob P [seed S] | between DURATION
+ * DURATION | for DURATION | per (message | group | instance | queue | connection) point  := arrive
+ * | pre-commit | post-commit | mid-response | post-response action := a row of actions.def; "after"
+ * DURATION in front of it lets it wait
  *
  * A chain. Each action comes when the one before it is finished. The request itself can be delayed
  * or held, more than once, and then one thing is done to it. Behind `delay D` and `after D` all
@@ -31,7 +25,7 @@
  * control API if nothing stands behind. What the harness carries out comes last.
  *
  * A DURATION has a unit: 300ms, 2s, 5m, 1h. A LIST is 1,2,4 with or without brackets. A # begins a
- * comment. A value with blanks or signs in it stands in "quotes", with \" and \\ inside.
+ * comment. A value with blanks or signs in it stands in "quotes", with \", \\ and \n inside.
  *
  * What a match is. A predicate with message fields, `per message` and `per group` look at each
  * message of the request (batch entry, or message of an answer): each that fits is a match of its
@@ -135,7 +129,7 @@ struct qn_rule {
     struct qn_arena arena; /* all of what follows */
     struct qn_str whole;   /* as given; first_line is the number of its first line */
     int64_t first_line;
-    struct qn_str text; /* without blanks and comments around */
+    struct qn_str text; /* without blanks and comments around, and without `disabled` */
     struct qn_str name; /* none when it has no `as` */
     size_t name_at;     /* where in `whole` it stands */
     enum qn_rule_target target;
@@ -147,6 +141,7 @@ struct qn_rule {
     struct qn_rule_when when;
     enum qn_rule_point point;
     bool unsound;
+    bool is_disabled; /* from the start */
     struct qn_rule_action *actions;
     size_t action_count; /* at least 1 */
 };

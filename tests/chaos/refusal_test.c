@@ -191,7 +191,7 @@ Test(refusal, hostile_text_is_answered_too)
     refused("on any do hang \xff", "the rule is not UTF-8");
     refused("on any do ha\x01ng", "a control character is part of no rule");
     refused("on any where queue ! q do hang", "expected \"!=\", found \"!\"");
-    refused("on any where queue=\"a\\n\" do hang", "a backslash stands before");
+    refused("on any where queue=\"a\\t\" do hang", "a backslash stands before");
     memset(text, 'x', sizeof(text) - 1);
     refused(text, "a rule has 32768 bytes at most");
     text[32000] = '\0';

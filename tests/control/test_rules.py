@@ -119,6 +119,51 @@ def test_rules_are_removed_by_name_or_all(server, call, queue):
     assert call("SendMessage", QueueUrl=queue, MessageBody="x").status == 200
 
 
+def test_a_rule_is_told_in_full(server, call, queue, name):
+    add(server, "unsound on SendMessage where queue=nowhere or queue in (%s, other) or queue ~ \"c*\" do fake-success" % name)
+    (rule,) = rules(server)
+    assert {k: rule[k] for k in ("name", "point", "enabled", "unsound", "last_fired", "held")} == {
+        "name": "rule-1", "point": "pre-commit", "enabled": True, "unsound": True, "last_fired": None, "held": 0}
+    assert (rule["queues"], rule["queues_unknown"]) == (["nowhere", name, "other", "c*"], ["nowhere", "other"])
+    call("CreateQueue", QueueName="nowhere")
+    assert rules(server)[0]["queues_unknown"] == ["other"]
+
+
+def test_a_rule_says_how_many_calls_it_holds(server, queue):
+    add(server, "on SendMessage do hold as gate", "on any do mark x as other")
+    held = [Waiting(server, "SendMessage", QueueUrl=queue, MessageBody="x") for _ in range(2)]
+    until(lambda: [rule["held"] for rule in rules(server)] == [2, 0])
+    release(server, "gate")
+    assert all("MessageId" in one.members() for one in held)
+    assert rules(server)[0]["held"] == 0
+
+
+def test_disabled_rule_counts_nothing_and_is_there_again(server, call, queue):
+    add(server, "on SendMessage nth 2 do throttle as second", "disabled on SendMessage do throttle as off")
+    assert [rule["enabled"] for rule in rules(server)] == [True, False]
+    assert call("SendMessage", QueueUrl=queue, MessageBody="x").status == 200
+    status, answer = server.control("POST", "/_quern/rules/second/disable")
+    assert status == 200 and not answer["rules"][0]["enabled"]
+    assert call("SendMessage", QueueUrl=queue, MessageBody="x").status == 200
+    assert rules(server)[0]["matched"] == 1
+    assert server.control("POST", "/_quern/rules/second/enable")[0] == 200
+    assert call("SendMessage", QueueUrl=queue, MessageBody="x").status == 400
+    assert (rules(server)[0]["matched"], rules(server)[0]["fired"]) == (2, 1)
+    assert server.control("POST", "/_quern/rules/none/enable")[0] == 404
+    assert server.control("POST", "/_quern/rules/second/dance")[0] == 404
+    assert server.control("POST", "/_quern/rules//enable")[0] == 404
+
+
+def test_for_counts_from_when_a_rule_was_added(server, call):
+    call("ListQueues")
+    server.advance_ms(5000)
+    add(server, "on ListQueues for 2s do throttle")
+    server.advance_ms(1999)
+    assert call("ListQueues").status == 400
+    server.advance_ms(1)
+    assert call("ListQueues").status == 200
+
+
 def test_rules_from_file_and_command_line(start, tmp_path):
     file = tmp_path / "rules"
     file.write_text("on SendMessage do throttle as from-file\n")

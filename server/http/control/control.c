@@ -28,7 +28,7 @@ static const struct route routes[] = {
     {"GET", "/_quern/rules", qn_control_rules, ""},
     {"POST", "/_quern/rules", qn_control_add_rules, ""},
     {"DELETE", "/_quern/rules", qn_control_remove_rules, "name"},
-    {"POST", "/_quern/rules/", qn_control_release_rule, ""},
+    {"POST", "/_quern/rules/", qn_control_change_rule, ""},
     {"GET", "/_quern/failpoints", qn_control_failpoints, ""},
     {"POST", "/_quern/failpoints", qn_control_arm_failpoints, ""},
     {"DELETE", "/_quern/failpoints", qn_control_disarm_failpoints, "name"},

@@ -31,9 +31,9 @@ qn_control_page qn_control_health, qn_control_info, qn_control_mark;
 qn_control_page qn_control_queues, qn_control_queue, qn_control_reset;
 /* GET clock, POST clock */
 qn_control_page qn_control_clock, qn_control_move_clock;
-/* GET, POST, DELETE rules, POST rules/NAME/release */
+/* GET, POST, DELETE rules, POST rules/NAME/enable, disable and release */
 qn_control_page qn_control_rules, qn_control_add_rules, qn_control_remove_rules,
-    qn_control_release_rule;
+    qn_control_change_rule;
 /* GET, POST, DELETE failpoints */
 qn_control_page qn_control_failpoints, qn_control_arm_failpoints, qn_control_disarm_failpoints;
 /* GET trace */

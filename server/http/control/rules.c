@@ -1,10 +1,55 @@
-/* Fault rules: list, add, remove, and letting go what they hold. */
+/* Fault rules: list, add, remove, enable and disable, and letting go what they hold. */
 #include "server/http/control/control.h"
+
+#include "chaos/rule.h"
+
+/* Whether a queue has this name, or one that fits the wildcards. */
+static bool queue_exists(const struct qn_loop *loop, struct qn_str pattern)
+{
+    struct qn_queue *queue;
+
+    for (size_t i = 0; (queue = qn_engine_queue_at(loop->parts.engine, i)) != NULL; i++) {
+        if (qn_rule_glob(pattern, qn_queue_name(queue))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the plan does not know: which queues there are, and which calls wait. */
+static void complete(const struct qn_loop *loop, json_t *rule)
+{
+    struct qn_str name = qn_str_from_cstr(json_string_value(json_object_get(rule, "name")));
+    json_t *unknown = json_array();
+    json_int_t held = 0;
+    size_t i;
+    json_t *queue;
+
+    json_array_foreach(json_object_get(rule, "queues"), i, queue)
+    {
+        if (!queue_exists(loop, qn_str(json_string_value(queue), json_string_length(queue)))) {
+            json_array_append(unknown, queue);
+        }
+    }
+    for (const struct qn_call *call = loop->held.first; call != NULL; call = call->next) {
+        held += qn_str_equal(call->rule, name);
+    }
+    json_object_set_new(rule, "queues_unknown", unknown);
+    json_object_set_new(rule, "held", json_integer(held));
+}
 
 void qn_control_rules(struct qn_call *call, struct qn_str rest)
 {
+    json_t *rules = qn_plan_list(call->loop->parts.plan);
+    size_t i;
+    json_t *rule;
+
     (void)rest;
-    qn_control_answer(call, 200, json_pack("{s:o}", "rules", qn_plan_list(call->loop->parts.plan)));
+    json_array_foreach(rules, i, rule)
+    {
+        complete(call->loop, rule);
+    }
+    qn_control_answer(call, 200, json_pack("{s:o}", "rules", rules));
 }
 
 /* All of a list, or none. */
@@ -72,6 +117,7 @@ void qn_control_add_rules(struct qn_call *call, struct qn_str rest)
     struct qn_mistakes mistakes = {.count = 0};
 
     (void)rest;
+    qn_plan_observe(call->loop->parts.plan, NULL, call->loop->now_ms); /* they count from now on */
     if (qn_str_starts_with_nocase(type, QN_STR("text/plain"))) {
         bool ok = qn_plan_add_lines(call->loop->parts.plan, call->request.http.body, &mistakes);
         answer_added(call, ok, &mistakes, false);
@@ -119,36 +165,30 @@ void qn_control_remove_rules(struct qn_call *call, struct qn_str rest)
     qn_control_rules(call, rest);
 }
 
-static bool rule_exists(const struct qn_plan *plan, struct qn_str name)
+static void change(struct qn_call *call, struct qn_str name, bool enabled)
 {
-    json_t *rules = qn_plan_list(plan);
-    bool exists = false;
-    size_t i;
-    const json_t *rule;
-
-    json_array_foreach(rules, i, rule)
-    {
-        const char *text = json_string_value(json_object_get(rule, "name"));
-        exists = exists || qn_str_equal(name, qn_str_from_cstr(text));
-    }
-    json_decref(rules);
-    return exists;
+    (void)qn_plan_enable(call->loop->parts.plan, name, enabled);
+    qn_keep_refresh(call->loop);
+    qn_control_rules(call, QN_STR(""));
 }
 
-void qn_control_release_rule(struct qn_call *call, struct qn_str rest)
+void qn_control_change_rule(struct qn_call *call, struct qn_str rest)
 {
-    struct qn_str suffix = QN_STR("/release");
-    struct qn_str name = qn_str_first(rest, rest.len - suffix.len);
-    size_t released;
+    struct qn_str verb;
+    struct qn_str name = qn_str_cut(rest, '/', &verb);
+    bool enables = qn_str_equal(verb, QN_STR("enable"));
+    bool releases = qn_str_equal(verb, QN_STR("release"));
 
-    if (!qn_str_ends_with(rest, suffix) || rest.len == suffix.len) {
+    if (name.len == 0 || (!releases && !enables && !qn_str_equal(verb, QN_STR("disable")))) {
         qn_control_fail(call, 404, "no such page of the control API");
         return;
     }
-    released = qn_fault_release(call->loop, name);
-    if (released == 0 && !rule_exists(call->loop->parts.plan, name)) {
+    size_t released = releases ? qn_fault_release(call->loop, name) : 0;
+    if (released == 0 && !qn_plan_has(call->loop->parts.plan, name)) {
         qn_control_fail(call, 404, "there is no rule of this name");
-        return;
+    } else if (releases) {
+        qn_control_answer(call, 200, json_pack("{s:I}", "released", (json_int_t)released));
+    } else {
+        change(call, name, enables);
     }
-    qn_control_answer(call, 200, json_pack("{s:I}", "released", (json_int_t)released));
 }

@@ -1,0 +1,230 @@
+/* Which rule fires now: requests, events and the clock are put to the rules that are for them. */
+#include "chaos/plan.h"
+
+enum {
+    TICKS_PER_CALL = 1000, /* a jump of the clock over very many ticks is done in slices */
+};
+
+/* `for` of a rule that came later counts from here. */
+static void begin(struct qn_plan *plan, int64_t now_ms)
+{
+    plan->was_asked = true;
+    for (size_t i = 0; plan->has_new && i < plan->rule_count; i++) {
+        struct qn_plan_rule *item = plan->rules[i];
+        if (item->state.since_ms == INT64_MIN && item->rule->target != QN_TARGET_CLOCK) {
+            item->state.since_ms = now_ms;
+        }
+    }
+    plan->has_new = false;
+}
+
+static int64_t since_ready(const struct qn_plan *plan, int64_t now_ms)
+{
+    return now_ms > plan->ready_ms ? now_ms - plan->ready_ms : 0;
+}
+
+/* Asks one rule; returns whether it is now the one that decides. */
+static bool ask(struct qn_plan *plan, struct qn_plan_rule *item, const struct qn_plan_rule *first,
+                const struct qn_plan_scene *scene, struct qn_verdict *verdict)
+{
+    struct qn_rule_moment moment = {plan->options.seed, scene->now_ms, plan->ready_ms};
+    struct qn_rule_decision decision;
+
+    qn_rule_decide(item->rule, &item->state, scene->subject, &moment, &decision);
+    if (decision.fired == 0) {
+        return false;
+    }
+    if (first != NULL) {
+        qn_plan_tell_shadowed(item, first, scene, &decision);
+    } else if (qn_plan_fire(plan, item, scene, &decision, verdict)) {
+        qn_rule_commit(&item->state, &decision, scene->now_ms);
+        return true;
+    }
+    qn_rule_cancel(&decision);
+    return false;
+}
+
+static struct qn_rule_subject subject_of(const struct qn_plan *plan, const struct qn_facts *facts)
+{
+    struct qn_rule_subject subject;
+
+    qn_rule_subject_init(&subject, QN_TARGET_SQS, facts->action, facts->arena);
+    subject.queue = facts->queue;
+    subject.instance = facts->instance;
+    subject.code = facts->code;
+    subject.connection = facts->connection;
+    subject.attempt = facts->sdk_attempt > 0 ? facts->sdk_attempt : -1;
+    subject.size = facts->size;
+    subject.wait_s = facts->wait_s;
+    subject.max = facts->max;
+    subject.entries = facts->entries;
+    subject.since_ready_ms = since_ready(plan, facts->now_ms);
+    subject.is_fifo = facts->is_fifo || qn_str_ends_with(facts->queue, QN_STR(".fifo"));
+    subject.messages = facts->messages;
+    subject.message_count = facts->message_count;
+    return subject;
+}
+
+struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
+                              const struct qn_facts *facts, struct qn_event_list *events)
+{
+    struct qn_verdict verdict = {.kind = QN_VERDICT_PASS, .rule = QN_STR_NONE};
+    const struct qn_plan_index *index = &plan->indexes[point];
+    const struct qn_plan_rule *first = NULL;
+
+    begin(plan, facts->now_ms);
+    struct qn_rule_subject subject = subject_of(plan, facts);
+    struct qn_plan_scene scene = {.facts = facts,
+                                  .subject = &subject,
+                                  .arena = facts->arena,
+                                  .events = events,
+                                  .now_ms = facts->now_ms};
+    uint64_t bit = qn_plan_action_bit(plan, facts->action);
+
+    for (size_t i = 0; i < index->count; i++) {
+        struct qn_plan_rule *item = index->rules[i];
+        subject.point = item->rule->point; /* two points of the grammar are one of the server's */
+        if ((item->bits & bit) != 0 && ask(plan, item, first, &scene, &verdict)) {
+            first = item;
+        }
+    }
+    return verdict;
+}
+
+/* The first tick after now, counted from the ready mark or from when the rule was added. */
+static void set_tick(const struct qn_plan *plan, struct qn_plan_rule *item, int64_t now_ms)
+{
+    int64_t since = item->state.since_ms;
+
+    if (since == INT64_MIN) {
+        since = item->state.since_ms = now_ms;
+    }
+    if (since < plan->ready_ms) {
+        since = plan->ready_ms;
+    }
+    int64_t gone = now_ms > since ? (now_ms - since) / item->rule->tick_ms : 0;
+    item->next_tick_ms = since + (gone + 1) * item->rule->tick_ms;
+}
+
+static void tick(struct qn_plan *plan, struct qn_plan_rule *item, int64_t now_ms)
+{
+    struct qn_rule_subject subject;
+    struct qn_verdict verdict;
+
+    if (item->skips_ticks) {
+        item->skips_ticks = false;
+        set_tick(plan, item, now_ms);
+    } else if (item->next_tick_ms == INT64_MIN) {
+        /* A rule from the start has its ticks from the start on, not those of an earlier process.
+         */
+        set_tick(plan, item, item->state.since_ms == INT64_MIN ? now_ms : plan->options.start_ms);
+    }
+    for (int i = 0; i < TICKS_PER_CALL && item->next_tick_ms <= now_ms; i++) {
+        int64_t at_ms = item->next_tick_ms;
+        qn_arena_reset(&plan->arena);
+        qn_rule_subject_init(&subject, QN_TARGET_CLOCK, QN_STR("tick"), &plan->arena);
+        subject.since_ready_ms = since_ready(plan, at_ms);
+        struct qn_plan_scene scene = {
+            .subject = &subject, .arena = &plan->arena, .events = &plan->events, .now_ms = at_ms};
+        item->next_tick_ms += item->rule->tick_ms;
+        (void)ask(plan, item, NULL, &scene, &verdict);
+    }
+}
+
+static void become_ready(struct qn_plan *plan, int64_t now_ms)
+{
+    plan->ready_ms = now_ms;
+    if (plan->ready_slot != NULL) {
+        plan->ready_slot[1] = 1;
+        plan->ready_slot[3] = (uint64_t)now_ms;
+    }
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        if (plan->rules[i]->rule->target == QN_TARGET_CLOCK) {
+            set_tick(plan, plan->rules[i], now_ms);
+        }
+    }
+}
+
+static void observe_internal(struct qn_plan *plan, const struct qn_event *event, int64_t now_ms)
+{
+    struct qn_rule_subject subject;
+    struct qn_fact_message message = {.message_id = event->message_id,
+                                      .group = event->group,
+                                      .handle = event->handle,
+                                      .receive_count = event->receive_count};
+    struct qn_plan_scene scene = {.event = event,
+                                  .subject = &subject,
+                                  .arena = &plan->arena,
+                                  .events = &plan->events,
+                                  .now_ms = now_ms};
+    const struct qn_plan_rule *first = NULL;
+    struct qn_verdict verdict;
+
+    qn_arena_reset(&plan->arena);
+    qn_rule_subject_init(&subject, QN_TARGET_SQS, qn_str_from_cstr(qn_event_kind_name(event->kind)),
+                         &plan->arena);
+    subject.queue = event->queue;
+    subject.instance = event->instance;
+    subject.is_fifo = qn_str_ends_with(event->queue, QN_STR(".fifo"));
+    subject.since_ready_ms = since_ready(plan, now_ms);
+    subject.messages = &message;
+    subject.message_count = 1;
+    subject.key = event->key;
+    subject.payload_id = event->payload_id;
+    for (size_t i = 0; i < plan->internal->count; i++) {
+        struct qn_plan_rule *item = plan->internal->rules[i];
+        if ((item->bits >> event->kind & 1U) != 0 && ask(plan, item, first, &scene, &verdict)) {
+            first = item;
+        }
+    }
+}
+
+void qn_plan_observe(struct qn_plan *plan, const struct qn_event *event, int64_t now_ms)
+{
+    begin(plan, now_ms);
+    if (event == NULL) {
+        for (size_t i = 0; i < plan->clock->count; i++) {
+            tick(plan, plan->clock->rules[i], now_ms);
+        }
+    } else if (event->kind == QN_EVENT_MARK) {
+        if (qn_str_equal(event->reason, QN_STR("ready"))) {
+            become_ready(plan, now_ms);
+        }
+    } else if ((plan->internal->bits >> event->kind & 1U) != 0) {
+        observe_internal(plan, event, now_ms);
+    }
+}
+
+int64_t qn_plan_next_ms(const struct qn_plan *plan)
+{
+    int64_t next_ms = plan->effects != NULL ? plan->effects->effect.due_ms : INT64_MAX;
+
+    if (plan->has_new) { /* a rule that was just added learns the time by being asked at once */
+        return plan->options.start_ms;
+    }
+    for (size_t i = 0; i < plan->clock->count; i++) {
+        const struct qn_plan_rule *item = plan->clock->rules[i];
+        int64_t tick_ms = item->next_tick_ms == INT64_MIN || item->skips_ticks
+                              ? plan->options.start_ms
+                              : item->next_tick_ms;
+        next_ms = tick_ms < next_ms ? tick_ms : next_ms;
+    }
+    return next_ms;
+}
+
+void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events)
+{
+    struct qn_reader reader;
+    struct qn_event event;
+
+    qn_reader_init(&reader, qn_buf_str(&plan->events.encoded));
+    while (reader.at < reader.end) {
+        struct qn_reader one;
+        qn_reader_init(&one, qn_reader_bytes(&reader));
+        if (!qn_event_decode(&one, &event)) {
+            break;
+        }
+        qn_event_list_add(events, &event);
+    }
+    qn_buf_clear(&plan->events.encoded);
+}

@@ -1,0 +1,121 @@
+/* The rules of a plan as others see them: as JSON, and as the text that makes them again. */
+#include "chaos/plan.h"
+#include "chaos/pred.h"
+#include "chaos/verbs.h"
+
+static json_t *json_text(struct qn_str text)
+{
+    return json_stringn(text.ptr, text.len);
+}
+
+static void add_queue(json_t *list, struct qn_str queue)
+{
+    size_t i;
+    const json_t *known;
+
+    json_array_foreach(list, i, known)
+    {
+        if (qn_str_equal(qn_str(json_string_value(known), json_string_length(known)), queue)) {
+            return;
+        }
+    }
+    json_array_append_new(list, json_text(queue));
+}
+
+static void add_queues(json_t *list, const struct qn_rule_pred *pred)
+{
+    if (pred == NULL) {
+        return;
+    }
+    if (pred->kind != QN_PRED_COMPARE) {
+        add_queues(list, pred->left);
+        add_queues(list, pred->right);
+        return;
+    }
+    bool compares_order = pred->op == QN_OP_LESS || pred->op == QN_OP_AT_MOST ||
+                          pred->op == QN_OP_MORE || pred->op == QN_OP_AT_LEAST;
+    for (size_t i = 0; pred->field == QN_FIELD_QUEUE && !compares_order && i < pred->value_count;
+         i++) {
+        add_queue(list, pred->values[i].text);
+    }
+}
+
+/* What the rule calls a queue, with the wildcards it uses. */
+static json_t *queues_of(const struct qn_rule *rule)
+{
+    json_t *list = json_array();
+
+    add_queues(list, rule->where);
+    for (size_t i = 0; i < rule->action_count; i++) {
+        add_queues(list, rule->actions[i].entries);
+        if (!qn_str_is_none(rule->actions[i].queue)) {
+            add_queue(list, rule->actions[i].queue);
+        }
+    }
+    return list;
+}
+
+static json_t *row_of(const struct qn_plan_rule *item)
+{
+    const struct qn_rule *rule = item->rule;
+    const uint64_t *total = item->state.total;
+
+    return json_pack("{s:o, s:o, s:o, s:b, s:b, s:I, s:I, s:o, s:o}", "name", json_text(item->name),
+                     "text", json_text(rule->text), "point",
+                     rule->point == QN_RULE_ANYWHERE ? json_null()
+                                                     : json_string(qn_rule_point_name(rule->point)),
+                     "enabled", !item->is_disabled, "unsound", rule->unsound, "matched",
+                     (json_int_t)total[1], "fired", (json_int_t)total[2], "last_fired",
+                     total[2] > 0 ? json_integer((json_int_t)total[3]) : json_null(), "queues",
+                     queues_of(rule));
+}
+
+json_t *qn_plan_list(const struct qn_plan *plan)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        json_array_append_new(list, row_of(plan->rules[i]));
+    }
+    return list;
+}
+
+/* Comments and ends of lines become blanks, within quotes \n. */
+static void write_line(struct qn_buf *buf, struct qn_str text)
+{
+    bool in_quotes = false;
+    bool in_comment = false;
+
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (in_quotes && c == '\\') {
+            qn_buf_append(buf, text.ptr + i, 2); /* the lexer has seen that there is another */
+            i++;
+            continue;
+        }
+        in_quotes = !in_comment && in_quotes != (c == '"');
+        in_comment = !in_quotes && c != '\n' && (in_comment || c == '#');
+        if (c == '\n' && in_quotes) {
+            qn_buf_append_literal(buf, "\\n");
+        } else if (c == '\n') {
+            qn_buf_append_char(buf, ' ');
+        } else if (!in_comment) {
+            qn_buf_append_char(buf, c);
+        }
+    }
+}
+
+void qn_plan_write(const struct qn_plan *plan, struct qn_buf *buf)
+{
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        const struct qn_plan_rule *item = plan->rules[i];
+        if (item->is_disabled) {
+            qn_buf_append_literal(buf, "disabled ");
+        }
+        write_line(buf, item->rule->text);
+        if (qn_str_is_none(item->rule->name)) {
+            qn_buf_append_format(buf, " as %.*s", QN_STR_ARG(item->name));
+        }
+        qn_buf_append_char(buf, '\n');
+    }
+}
