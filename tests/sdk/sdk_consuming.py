@@ -21,7 +21,7 @@ import threading
 import time
 
 WORDS = ("send", "consume", "handled", "counts", "stop")
-LIMIT_S = 40
+LIMIT_S = 120
 LONGEST_POLL_S = 20
 numbers = itertools.count(1)
 
