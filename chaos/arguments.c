@@ -1,7 +1,7 @@
 /* The arguments of actions. One function per form; actions.def says which action has which. */
 #include "chaos/parse.h"
 
-enum { FAILPOINT_DELAY_MAX_MS = 600000 };
+enum { FAILPOINT_DELAY_MAX_MS = 600000, SLOW_CLOSE_MS = 1000 };
 
 #define COUNT_MAX (INT64_C(1) << 50)
 
@@ -129,6 +129,18 @@ static bool parse_count(struct qn_parse *parse, struct qn_rule_action *action)
 static bool parse_duration(struct qn_parse *parse, struct qn_rule_action *action)
 {
     return qn_parse_duration(parse, &action->duration_ms);
+}
+
+static bool parse_maybe_duration(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    struct qn_lex *lex = &parse->lex;
+
+    action->duration_ms = SLOW_CLOSE_MS;
+    if (lex->kind == QN_LEX_WORD && lex->text.len > 0 && lex->text.ptr[0] >= '0' &&
+        lex->text.ptr[0] <= '9') {
+        return qn_parse_duration(parse, &action->duration_ms);
+    }
+    return !lex->failed; /* whatever it is, it is for the caller */
 }
 
 static bool parse_delay(struct qn_parse *parse, struct qn_rule_action *action)

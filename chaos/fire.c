@@ -113,8 +113,11 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
                 : decision->fired & qn_rule_pred_match(action->entries, scene->subject);
         break;
     case QN_DO_SHORT:
-    case QN_DO_BANDWIDTH:
         verdict->count = action->count;
+        break;
+    case QN_DO_BANDWIDTH: /* what comes before the point leaves as fast as it goes */
+        verdict->count = action->count;
+        verdict->fraction = fraction_of(from->rule->point, action);
         break;
     case QN_DO_SLOW_CLOSE:
         verdict->delay_ms = action->duration_ms;
@@ -255,6 +258,20 @@ void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan
     qn_event_list_add(scene->events, &event);
 }
 
+/* Whether there is something in the answer that the verdict could be carried out on. */
+static bool has_object(const struct qn_verdict *verdict, const struct qn_facts *facts)
+{
+    switch (verdict->kind) {
+    case QN_VERDICT_FAIL_ENTRIES:
+        return verdict->entry_mask != 0;
+    case QN_VERDICT_BAD_MD5:
+    case QN_VERDICT_NO_MD5:
+        return facts->message_count > 0 && qn_str_equal(facts->code, QN_STR("OK"));
+    default:
+        return true;
+    }
+}
+
 /* Verdicts in their order: each but the last is a DELAY or HOLD, behind which the next one comes.
  */
 static bool judge_chain(const struct qn_plan *plan, const struct qn_plan_rule *from,
@@ -278,7 +295,7 @@ static bool judge_chain(const struct qn_plan *plan, const struct qn_plan_rule *f
             last->then = place;
         }
         judge(plan, from, action, scene, decision, place);
-        if (place->kind == QN_VERDICT_FAIL_ENTRIES && place->entry_mask == 0) {
+        if (!has_object(place, scene->facts)) {
             return false;
         }
         *ret_done = last == NULL ? action->verb : *ret_done;

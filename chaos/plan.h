@@ -85,7 +85,7 @@ QN_MUST_CHECK bool qn_plan_carries(const struct qn_plan_options *options,
 size_t qn_plan_harness_part(const struct qn_rule *rule);
 
 /* fire.c: the verdict, the effects and the fault event of a rule that fires. False: no entry is
- * left to fail, so it does not. */
+ * left to fail, or no digest there to spoil, so it does not. */
 bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
                   const struct qn_plan_scene *scene, const struct qn_rule_decision *decision,
                   struct qn_verdict *ret_verdict);

@@ -163,6 +163,10 @@ static bool check_part(struct qn_parse *parse, struct qn_rule_action *action)
                               "at %s nothing of the answer is sent yet; for a part of it say `at "
                               "mid-response`",
                               qn_rule_point_name(point));
+    } else if (action->verb == QN_DO_TRUNCATE && action->fraction >= 1) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "behind all of the answer nothing is missing; say a part of it, such "
+                              "as 0.5 or 100B");
     } else if (action->fraction < 0 && action->bytes < 0) {
         action->fraction = point == QN_RULE_MID_RESPONSE ? 0.5 : 0;
     }

@@ -6,7 +6,7 @@
 #include "server/base/failpoint.h"
 #include "server/base/log.h"
 
-static void note_rule(struct qn_call *call, const struct qn_verdict *verdict)
+void qn_fault_note_rule(struct qn_call *call, const struct qn_verdict *verdict)
 {
     if (qn_str_is_none(verdict->rule)) {
         return;
@@ -53,7 +53,7 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
 {
     struct qn_loop *loop = call->loop;
 
-    note_rule(call, verdict);
+    qn_fault_note_rule(call, verdict);
     switch (verdict->kind) {
     case QN_VERDICT_DELAY:
         call->due_ms = qn_clock_monotonic_ms() + verdict->delay_ms;
@@ -74,6 +74,7 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         qn_call_drop(call);
         return true;
     case QN_VERDICT_CLOSE:
+    case QN_VERDICT_TRUNCATE: /* of an answer without a body */
         qn_call_unpark(call);
         qn_call_drop(call);
         return true;
@@ -97,59 +98,11 @@ struct qn_verdict qn_fault_take_next(struct qn_call *call)
     return next;
 }
 
-bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict)
-{
-    bool may_cut = verdict->kind == QN_VERDICT_RESET || verdict->kind == QN_VERDICT_CLOSE ||
-                   verdict->kind == QN_VERDICT_HANG ||
-                   (verdict->kind == QN_VERDICT_CRASH && qn_str_is_none(verdict->failpoint));
-    size_t len = call->answer.len;
-    size_t cut_at;
-
-    if (!may_cut) {
-        return false;
-    }
-    cut_at =
-        verdict->count >= 0 ? (size_t)verdict->count : (size_t)((double)len * verdict->fraction);
-    if (cut_at == 0 && len > 0) {
-        return false;
-    }
-    /* Who has the whole answer does not notice that nothing follows. */
-    if (verdict->kind == QN_VERDICT_HANG && cut_at >= len) {
-        return false;
-    }
-    note_rule(call, verdict);
-    call->cuts = true;
-    call->cut_by = verdict->kind;
-    call->restart_ms = verdict->restart_ms;
-    call->cut_at = cut_at < len ? cut_at : len;
-    return true;
-}
-
-bool qn_fault_amid_answer(struct qn_call *call)
-{
-    if (call->cut_by == QN_VERDICT_HANG) {
-        call->due_ms = 0;
-        qn_call_wait(call, &call->loop->hanging);
-        return true;
-    }
-    qn_fault_behind_answer(call);
-    return false;
-}
-
-void qn_fault_behind_answer(struct qn_call *call)
-{
-    if (call->cut_by == QN_VERDICT_RESET) {
-        qn_fault_reset(call->client);
-    } else if (call->cut_by == QN_VERDICT_CRASH) {
-        qn_fault_crash(QN_STR_NONE, QN_STR_NONE, call->restart_ms);
-    }
-}
-
 void qn_fault_answer(struct qn_call *call, const struct qn_verdict *verdict)
 {
     struct qn_error err;
 
-    note_rule(call, verdict);
+    qn_fault_note_rule(call, verdict);
     qn_fail(&err, verdict->error, "Injected by the rule %.*s.", QN_STR_ARG(verdict->rule));
     qn_call_set_error(call, &err, verdict->error_http_status);
 }

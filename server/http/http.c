@@ -96,7 +96,7 @@ static void request_ended(void *state, struct MHD_Connection *connection, void *
     (void)reason;
     if (call != NULL) {
         if (call->cuts) {
-            qn_fault_behind_answer(call);
+            qn_damage_behind_answer(call);
         }
         qn_call_end(call);
         *context = NULL;

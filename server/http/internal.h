@@ -136,8 +136,15 @@ struct qn_call {
     size_t header_count;
     bool cuts; /* a fault comes amid the body, or at its end */
     size_t cut_at;
-    enum qn_verdict_kind cut_by; /* RESET, CLOSE, HANG or CRASH */
-    int64_t restart_ms;          /* of CRASH */
+    enum qn_verdict_kind cut_by; /* RESET, CLOSE, HANG, TRUNCATE or CRASH */
+    uint64_t hit;                /* which messages have their digests spoilt */
+    int64_t bytes_per_s;         /* 0: as fast as it goes */
+    double slow_fraction;        /* the part that leaves as fast as it goes */
+    int64_t slow_since_ms;       /* monotonic; 0: not yet */
+    bool lingers;                /* the connection ends so much later */
+    bool has_lingered;
+    int64_t linger_ms;
+    int64_t restart_ms; /* of CRASH */
 };
 
 /* The advance of a virtual clock that somebody waits for. */
@@ -182,6 +189,7 @@ struct qn_loop {
     struct qn_call_list delayed; /* by real end */
     struct qn_call_list held;    /* until a rule is released */
     struct qn_call_list hanging;
+    struct qn_call_list pacing;   /* their answers leave slowly, by real end */
     struct qn_call_list syncing;  /* by LSN */
     struct qn_call_list reading;  /* of the trace, by real end */
     struct qn_call_list starving; /* bodies that wait for room */
@@ -354,12 +362,6 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
                     enum qn_call_stage go_on_at);
 /* What comes behind the delay or hold that is over; PASS when nothing does. */
 struct qn_verdict qn_fault_take_next(struct qn_call *call);
-/* At REPLY: notes how much of the answer leaves; false: none of it, or another verdict. */
-bool qn_fault_cuts(struct qn_call *call, const struct qn_verdict *verdict);
-/* What was noted, when so much of the answer has left. True: the connection stays, silent. */
-bool qn_fault_amid_answer(struct qn_call *call);
-/* The same when all of it has left. */
-void qn_fault_behind_answer(struct qn_call *call);
 /* The verdict's error becomes the answer. */
 void qn_fault_answer(struct qn_call *call, const struct qn_verdict *verdict);
 /* A verdict about entries, kept until they are executed; NULL for PASS. */
@@ -374,6 +376,24 @@ bool qn_fault_release_one(struct qn_loop *loop, struct qn_str request);
 /* As kill -9 would, nothing is put in order first: now, or at the next passage of a failpoint.
  * restart_ms: until a supervisor starts it again, -1: its own. */
 void qn_fault_crash(struct qn_str failpoint, struct qn_str mode, int64_t restart_ms);
+
+/* The call is touched by the rule of the verdict. */
+void qn_fault_note_rule(struct qn_call *call, const struct qn_verdict *verdict);
+
+/* ---- damage.c ---- */
+
+/* A verdict about the answer: changes it, or notes what happens as it leaves; false: another one.
+ */
+bool qn_damage_note(struct qn_call *call, const struct qn_verdict *verdict);
+/* At REPLY: notes how much of the answer leaves; false: none of it, or another verdict. */
+bool qn_damage_cuts(struct qn_call *call, const struct qn_verdict *verdict);
+/* What was noted, when all of the answer has left. */
+void qn_damage_behind_answer(struct qn_call *call);
+/* Whether the answer leaves in another way than at once and whole; then this is its response. */
+bool qn_damage_is_noted(const struct qn_call *call);
+struct MHD_Response *qn_damage_response(struct qn_call *call);
+/* Lets slow answers go on whose time has come; INT64_MAX: all. */
+void qn_damage_go_on(struct qn_loop *loop, int64_t monotonic_ms);
 
 /* ---- effect.c ---- */
 

@@ -113,8 +113,9 @@ static void drop_list(struct qn_call_list *list)
 static void drop_all(struct qn_loop *loop)
 {
     struct qn_call_list *const lists[] = {
-        &loop->parked,  &loop->crowded, &loop->delayed,  &loop->held,          &loop->hanging,
-        &loop->syncing, &loop->reading, &loop->starving, &loop->advance.calls, &loop->behind,
+        &loop->parked,   &loop->crowded,       &loop->delayed, &loop->held,
+        &loop->hanging,  &loop->pacing,        &loop->syncing, &loop->reading,
+        &loop->starving, &loop->advance.calls, &loop->behind,
     };
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

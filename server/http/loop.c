@@ -30,9 +30,10 @@ static void heed_reply(struct qn_call *call, const struct qn_verdict *verdict)
 
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
-    } else if (!qn_fault_cuts(call, verdict) && qn_fault_stops(call, verdict, QN_STAGE_REPLYING)) {
+    } else if (!qn_damage_cuts(call, verdict) && qn_fault_stops(call, verdict, QN_STAGE_REPLYING)) {
         return;
     }
+    (void)qn_damage_note(call, verdict);
     qn_keep_api_out(call);
     qn_log(QN_LOG_DEBUG, "http", "answered request=%s action=%s queue=%.*s status=%d seed=%llu",
            call->request.request_id,
@@ -62,6 +63,7 @@ static void heed_committed(struct qn_call *call, const struct qn_verdict *verdic
     } else if (qn_fault_stops(call, verdict, QN_STAGE_COMMITTED)) {
         return;
     }
+    (void)qn_damage_note(call, verdict);
     reply(call);
 }
 
@@ -138,14 +140,20 @@ static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_ver
 }
 
 /* What PRE_COMMIT said, or what comes behind its delay. False: the call stops here. */
-static bool heed_pre_commit(struct qn_call *call, const struct qn_verdict *verdict)
+static bool heed_pre_commit(struct qn_call *call, struct qn_verdict *verdict)
 {
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
         finish(call);
         return false;
     }
-    return !qn_fault_stops(call, verdict, QN_STAGE_CHECKED);
+    if (qn_fault_stops(call, verdict, QN_STAGE_CHECKED)) {
+        return false;
+    }
+    if (qn_damage_note(call, verdict)) {
+        verdict->kind = QN_VERDICT_PASS; /* for the action */
+    }
+    return true;
 }
 
 /* Encoded before the engine is called again: the output has views into its memory. */
@@ -263,7 +271,7 @@ static void heed_arrived(struct qn_call *call, const struct qn_verdict *verdict)
         qn_fault_answer(call, verdict);
         finish(call);
     } else if (!qn_fault_stops(call, verdict, QN_STAGE_ARRIVED)) {
-        if (verdict->kind != QN_VERDICT_PASS) {
+        if (!qn_damage_note(call, verdict) && verdict->kind != QN_VERDICT_PASS) {
             call->verdict = qn_fault_of_entries(call, verdict);
         }
         check(call);

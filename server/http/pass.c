@@ -51,7 +51,8 @@ static int64_t due_in(const struct qn_call_list *list, int64_t monotonic_ms)
 static bool real_time_matters(const struct qn_loop *loop)
 {
     return loop->accept_again_ms != INT64_MAX || loop->crowded.first != NULL ||
-           loop->delayed.first != NULL || loop->parked.first != NULL || loop->reading.first != NULL;
+           loop->delayed.first != NULL || loop->pacing.first != NULL ||
+           loop->parked.first != NULL || loop->reading.first != NULL;
 }
 
 /* Real milliseconds until the clock of the server reaches the instant. */
@@ -92,6 +93,7 @@ static int wait_ms(struct qn_loop *loop)
         least = earlier(least, CROWDED_MS);
     }
     least = earlier(least, due_in(&loop->delayed, monotonic_ms));
+    least = earlier(least, due_in(&loop->pacing, monotonic_ms));
     least = earlier(least, due_in(&loop->parked, monotonic_ms));
     least = earlier(least, due_in(&loop->reading, monotonic_ms));
     if (loop->accept_again_ms != INT64_MAX) {
@@ -126,6 +128,7 @@ static void begin_stop(struct qn_loop *loop, int signal_number)
     drop_all(&loop->held);
     drop_all(&loop->delayed);
     drop_all(&loop->hanging);
+    qn_damage_go_on(loop, INT64_MAX);
     drop_all(&loop->crowded);
     drop_all(&loop->behind);
     drop_all(&loop->starving);
@@ -368,6 +371,7 @@ static void do_real_time(struct qn_loop *loop)
         go_on(loop, call);
         qn_pass_catch_up(loop);
     }
+    qn_damage_go_on(loop, monotonic_ms);
     while ((call = loop->parked.first) != NULL && call->due_ms <= monotonic_ms) {
         qn_loop_end_wait(call);
         qn_pass_catch_up(loop);

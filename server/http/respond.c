@@ -1,5 +1,4 @@
-/* Answers: from the bytes in call->answer to libmicrohttpd, whole, or cut off as a fault demands.
- */
+/* Answers: from the bytes in call->answer to libmicrohttpd. */
 #include "server/http/internal.h"
 
 void qn_call_suspend(struct qn_call *call)
@@ -48,40 +47,17 @@ static void add_common_headers(struct qn_call *call)
         qn_call_add_header(call, "Access-Control-Expose-Headers",
                            "x-amzn-RequestId, x-amzn-query-error, Date");
     }
-    if (call->lengths_differ || (call->cuts && call->cut_by == QN_VERDICT_CLOSE)) {
+    if (call->lengths_differ || call->lingers || (call->cuts && call->cut_by == QN_VERDICT_CLOSE)) {
         qn_call_add_header(call, MHD_HTTP_HEADER_CONNECTION, "close");
     }
-}
-
-/* Gives out the answer up to the cut, which the rest never follows. */
-static ssize_t read_until_cut(void *state, uint64_t position, char *out, size_t max)
-{
-    struct qn_call *call = state;
-    size_t left = position < call->cut_at ? call->cut_at - (size_t)position : 0;
-
-    if (left == 0 && call->state == QN_CALL_DROPPED) {
-        /* It hung and ends now. libmicrohttpd puts a connection away whose socket fails; one that
-         * was suspended and then ends with an error it would keep until its time-out. */
-        qn_fault_reset(call->client);
-        call->cut_at = call->answer.len;
-        left = call->cut_at - (size_t)position;
-    }
-    if (left == 0) {
-        return qn_fault_amid_answer(call) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
-    }
-    if (left > max) {
-        left = max;
-    }
-    memcpy(out, call->answer.ptr + position, left);
-    return (ssize_t)left;
 }
 
 static struct MHD_Response *response_of(struct qn_call *call)
 {
     struct qn_str body = qn_buf_str(&call->answer);
 
-    if (call->cuts && call->cut_at < body.len) {
-        return MHD_create_response_from_callback(body.len, 16 * 1024, read_until_cut, call, NULL);
+    if (qn_damage_is_noted(call)) {
+        return qn_damage_response(call);
     }
     /* The call outlives its response, and with it these bytes. */
     return MHD_create_response_from_buffer(body.len, (void *)(uintptr_t)body.ptr,

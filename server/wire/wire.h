@@ -41,6 +41,20 @@ void qn_wire_encode_output(const struct qn_request *request, struct qn_buf *buf)
 void qn_wire_encode_error(const struct qn_request *request, const struct qn_error *err,
                           struct qn_buf *buf);
 
+/* What a fault does to digests. */
+struct qn_digest_fault {
+    bool takes_out; /* else they become wrong ones */
+    uint64_t draw;  /* says which */
+    /* Whether the item at an index of the answer's list is meant; `id` is that of a batch entry, or
+     * none. Of an answer without a list: item 0. */
+    bool (*is_hit)(const void *state, size_t index, struct qn_str id);
+    const void *state;
+};
+/* Changes all MD5 members in the answer that qn_wire_encode_output has just written; of the output
+ * only texts of the arena are looked at. Returns how many it changed. */
+size_t qn_wire_spoil_digests(const struct qn_request *request, const struct qn_digest_fault *fault,
+                             struct qn_buf *answer);
+
 const char *qn_wire_content_type(const struct qn_request *request);
 
 /* Longest body that can still hold a legal request, in bytes; beyond it: REQUEST_TOO_LARGE. */

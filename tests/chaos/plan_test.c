@@ -113,6 +113,10 @@ Test(plan, each_action_gives_its_verdict_at_its_point)
         {"on any do delay 2s", QN_POINT_ARRIVE, QN_VERDICT_DELAY},
         {"on any at pre-commit do hold", QN_POINT_PRE_COMMIT, QN_VERDICT_HOLD},
         {"on any do hang", QN_POINT_POST_COMMIT, QN_VERDICT_HANG},
+        {"on any do garbage", QN_POINT_POST_COMMIT, QN_VERDICT_GARBAGE},
+        {"on any at arrive do bandwidth 1KB/s", QN_POINT_ARRIVE, QN_VERDICT_BANDWIDTH},
+        {"on any do slow-close", QN_POINT_REPLY, QN_VERDICT_SLOW_CLOSE},
+        {"on any do truncate", QN_POINT_REPLY, QN_VERDICT_TRUNCATE},
         {"on any do reset", QN_POINT_POST_COMMIT, QN_VERDICT_RESET},
         {"on any do close 0.5", QN_POINT_REPLY, QN_VERDICT_CLOSE},
         {"on any at post-response do close", QN_POINT_REPLY, QN_VERDICT_CLOSE},
@@ -162,8 +166,33 @@ Test(plan, verdicts_carry_their_arguments)
     verdict = at(QN_POINT_REPLY);
     cr_expect_eq(verdict.fraction, 0);
     cr_expect_eq(verdict.count, 300);
+    add("on any nth 1 do truncate 30%");
+    cr_expect_eq(at(QN_POINT_REPLY).fraction, 0.3);
+    add("on any nth 1 at mid-response do bandwidth 2KB/s");
+    verdict = at(QN_POINT_REPLY);
+    cr_expect_eq(verdict.count, 2000);
+    cr_expect_eq(verdict.fraction, 0.5);
+    add("on any nth 1 do slow-close 3s");
+    cr_expect_eq(at(QN_POINT_REPLY).delay_ms, 3000);
+    add("on any nth 1 do slow-close");
+    cr_expect_eq(at(QN_POINT_REPLY).delay_ms, 1000);
     add("on any at post-response do close");
     cr_expect_eq(at(QN_POINT_REPLY).fraction, 1);
+}
+
+Test(plan, digests_are_spoilt_where_there_are_some)
+{
+    facts.action = QN_STR("ReceiveMessage");
+    facts.code = QN_STR("OK");
+    add("on ReceiveMessage once do bad-md5 as bad");
+    facts.message_count = 0;
+    cr_expect_eq(at(QN_POINT_POST_COMMIT).kind, QN_VERDICT_PASS, "an empty answer has none");
+    facts.message_count = 2;
+    facts.code = QN_STR("OverLimit");
+    cr_expect_eq(at(QN_POINT_POST_COMMIT).kind, QN_VERDICT_PASS, "an error has none");
+    facts.code = QN_STR("OK");
+    cr_expect_eq(at(QN_POINT_POST_COMMIT).kind, QN_VERDICT_BAD_MD5, "and once is not used up");
+    cr_expect_eq(at(QN_POINT_POST_COMMIT).kind, QN_VERDICT_PASS);
 }
 
 Test(plan, jitter_stays_around_the_delay_and_is_repeatable)
@@ -315,9 +344,9 @@ static void refuse(const char *text, const char *expected)
 
 Test(plan, what_this_server_does_not_carry_out_is_refused)
 {
-    refuse("on any do bandwidth 1KB/s",
-           "line 1, column 11: action \"bandwidth\" is part of the grammar but this version does "
-           "not carry it out");
+    refuse("on any do gate open",
+           "line 1, column 11: action \"gate\" is part of the grammar but this version does not "
+           "carry it out");
     refuse("on ReceiveMessage do dup-in-batch", "action \"dup-in-batch\" is part of the grammar");
     refuse("on any do throttle then jump 1h", "column 25: action \"jump\" is part of the grammar");
     refuse("on any do crash server at ring.mid_append",

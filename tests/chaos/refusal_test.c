@@ -114,6 +114,9 @@ Test(refusal, numbers_and_durations_are_checked)
     refused("on any do reset 1.5", "expected a part of the answer");
     refused("on any do reset 120%", "expected a part of the answer");
     refused("on any do bandwidth 100", "expected bytes per second");
+    refused("on any do slow-close 5", "expected a duration");
+    refused("on any do truncate 100%", "behind all of the answer nothing is missing");
+    refused("on any do truncate 1", "behind all of the answer nothing is missing");
     refused("on any where rc=x do hang", "rc is compared with a number, not with \"x\"");
     refused("on any where t>1x do hang", "t is compared with a number or a duration");
     refused("on any where size ~ 1* do hang", "size is a number: \"~\" compares texts");

@@ -7,6 +7,9 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cases")]
 
+for file in HERE.glob("fault*.py"):
+    pytest.register_assert_rewrite(file.stem)
+
 from exchange.fixtures import clients, servers  # noqa: E402, F401
 
 _serial = itertools.count(1)

@@ -17,6 +17,7 @@ test_faults_wire.py calls it once for each point and protocol, each time with a 
     code       what the trace calls it, if that is not the word
     survives   False: the server does not outlive it
     fired      how often the rule fires (1)
+    hits       how many messages that are, where the rule looks at each
 
 Behind each row stand the checks that hold for all: the rule has fired, and the trace and the log say so.
 """
@@ -58,7 +59,7 @@ def carried():
 
 
 class Row:
-    def __init__(self, word, rule, function, points, options, code, survives, fired):
+    def __init__(self, word, rule, function, points, options, code, survives, fired, hits):
         self.word = word
         self.rule = rule
         self.function = function
@@ -67,14 +68,15 @@ class Row:
         self.code = code or word
         self.survives = survives
         self.fired = fired
+        self.hits = hits or fired
 
     def __str__(self):
         return self.word + ("" if self.function.__name__ == self.word.replace("-", "_") else ":" + self.function.__name__)
 
 
-def row(word, rule, points=None, options=(), code=None, survives=True, fired=1):
+def row(word, rule, points=None, options=(), code=None, survives=True, fired=1, hits=None):
     def add(function):
-        ROWS.append(Row(word, rule, function, points, options, code, survives, fired))
+        ROWS.append(Row(word, rule, function, points, options, code, survives, fired, hits))
         return function
 
     return add
@@ -280,7 +282,7 @@ class Scene:
         assert self.is_armed, "the row never armed its rule"
         faults = [e for e in self.events("fault") if e.get("rule") == "fault"]
         assert [e["code"] for e in faults] == [self.row.code] * self.row.fired, faults
-        assert [e["match"] for e in faults] == list(range(1, self.row.fired + 1))
+        assert all(e["match"] >= 1 for e in faults)
         if self.row.survives:
-            assert self.listed()["fired"] == self.row.fired
+            assert self.listed()["fired"] == self.row.hits
             self.server.assert_sound()

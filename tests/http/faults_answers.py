@@ -1,6 +1,11 @@
 """Faults that answer in place of the action, or let it do less."""
+import json
+import re
 import time
+import xml.etree.ElementTree as ElementTree
 
+import pytest
+from exchange import wire
 from fault_rows import row
 
 
@@ -119,3 +124,126 @@ def mark(scene):
     scene.arm().send()
     assert [e["reason"] for e in scene.events("mark")] == ["here"]
     assert scene.counts() == (1, 0)
+
+
+# Digests and noise
+
+
+DIGESTS = {"json": re.compile(r'"(MD5Of\w+)":"([^"]*)"'), "query": re.compile(r"<(MD5Of\w+)>([^<]*)</")}
+ATTRIBUTES = {"MessageAttributes": {"kind": {"DataType": "String", "StringValue": '<MD5OfBody>0</MD5OfBody>"MD5OfBody":"0"'}}}
+TRACED = {"AWSTraceHeader": {"DataType": "String", "StringValue": "Root=1-5759e988-bd862e3fe1be46a994272793"}}
+BODY = '{"MD5OfMessageBody":"00000000000000000000000000000000"}<MD5OfBody>0</MD5OfBody>'
+READERS = {"json": wire.read_json, "query": wire.read_xml}
+MESSAGE = {"MessageBody": BODY, "MessageSystemAttributes": TRACED, **ATTRIBUTES}
+SENT = ["MD5OfMessageBody", "MD5OfMessageAttributes", "MD5OfMessageSystemAttributes"]
+
+
+def right_and_wrong(scene, action, **members):
+    """The digests of the answer without the fault, in their order, and of the one with it."""
+    found = []
+    for _ in range(2):
+        seen = scene.exchange(action, QueueUrl=scene.url, **members).seen()
+        assert (seen.status, seen.end) == (200, "whole")
+        READERS[scene.protocol](action, seen.reply())
+        found.append(DIGESTS[scene.protocol].findall(seen.body.decode()))
+    return found
+
+
+def spoilt(scene, is_spoilt):
+    """On a send with all digests."""
+    scene.arm()
+    right, wrong = right_and_wrong(scene, "SendMessage", **MESSAGE)
+    assert [name for name, _ in right] == SENT
+    is_spoilt(right, wrong)
+    assert scene.counts() == (2, 0)
+    assert [m["Body"] for m in scene.receive(10)] == [BODY, BODY]
+
+
+def all_wrong(right, wrong):
+    assert [name for name, _ in wrong] == [name for name, _ in right]
+    for (_, was), (_, value) in zip(right, wrong):
+        assert re.fullmatch("[0-9a-f]{32}", value) and not any(a == b for a, b in zip(was, value))
+
+
+def all_gone(right, wrong):
+    assert right and not wrong
+
+
+@row("bad-md5", "on SendMessage nth 2 at {point} do bad-md5 as fault")
+def bad_md5(scene):
+    spoilt(scene, all_wrong)
+
+
+@row("no-md5", "on SendMessage nth 2 at {point} do no-md5 as fault")
+def no_md5(scene):
+    spoilt(scene, all_gone)
+
+
+# A batch of which the third entry is refused, and the rule is for the second and the third.
+BATCH = [{"Id": i, "DelaySeconds": 901 if i == "c" else 0, **MESSAGE, "MessageBody": '{"tag":"%s"}' % i} for i in "abcd"]
+
+
+def spoilt_in_part(scene):
+    scene.arm()
+    right, wrong = right_and_wrong(scene, "SendMessageBatch", Entries=BATCH)
+    assert [name for name, _ in right] == 3 * SENT
+    assert wrong[:3] == right[:3] and wrong[-3:] == right[-3:]
+    return right[3:6], wrong[3:-3]
+
+
+@row("bad-md5", "on SendMessageBatch where tag in (b, c) nth 3,4 at {point} do bad-md5 as fault", hits=2)
+def bad_md5_of_some(scene):
+    all_wrong(*spoilt_in_part(scene))
+
+
+@row("no-md5", "on SendMessageBatch where tag in (b, c) nth 3,4 at {point} do no-md5 as fault", hits=2)
+def no_md5_of_some(scene):
+    all_gone(*spoilt_in_part(scene))
+
+
+def spoilt_received(scene):
+    scene.send(*('{"tag":"%s"}' % i for i in "abc"), **ATTRIBUTES)
+    scene.arm()
+    asked = {"MaxNumberOfMessages": 10, "MessageAttributeNames": ["All"], "VisibilityTimeout": 0}
+    right, found = right_and_wrong(scene, "ReceiveMessage", **asked)
+    assert [name for name, _ in right] == 3 * ["MD5OfBody", "MD5OfMessageAttributes"]
+    assert found[:2] == right[:2] and found[-2:] == right[-2:]
+    return right[2:4], found[2:-2]
+
+
+@row("bad-md5", "on ReceiveMessage where tag = b nth 2 at {point} do bad-md5 as fault")
+def bad_md5_received(scene):
+    all_wrong(*spoilt_received(scene))
+
+
+@row("no-md5", "on ReceiveMessage where tag = b nth 2 at {point} do no-md5 as fault")
+def no_md5_received(scene):
+    all_gone(*spoilt_received(scene))
+
+
+def no_language(body):
+    with pytest.raises(ValueError):
+        json.loads(body)
+    with pytest.raises(ElementTree.ParseError):
+        ElementTree.fromstring(body)
+
+
+@row("garbage", "on SendMessage nth 2 at {point} do garbage as fault")
+def garbage(scene):
+    scene.arm()
+    right, wrong = (scene.exchange("SendMessage", QueueUrl=scene.url, MessageBody="x").seen() for _ in range(2))
+    assert [name for name, _ in wrong.headers] == [name for name, _ in right.headers]
+    assert (wrong.status, wrong.end, len(wrong.body)) == (200, "whole", len(right.body))
+    no_language(wrong.body)
+    assert scene.counts() == (2, 0)
+
+
+@row("garbage", "on DeleteMessage once at {point} do garbage as fault")
+def garbage_in_place_of_nothing(scene):
+    scene.send()
+    (message,) = scene.receive()
+    scene.arm()
+    seen = scene.exchange("DeleteMessage", QueueUrl=scene.url, ReceiptHandle=message["ReceiptHandle"]).seen()
+    assert (seen.status, seen.end) == (200, "whole") and len(seen.body) == seen.length >= 32
+    no_language(seen.body)
+    assert scene.counts() == (0, 0)

@@ -1,4 +1,6 @@
 """Faults of the connection: what really happens on the wire."""
+import time
+
 from fault_rows import row
 
 
@@ -42,3 +44,76 @@ def crash(scene):
         assert answer.data == b""
     scene.restart()
     assert scene.counts() == scene.done((0, 0), (1, 0))
+
+
+@row("truncate", "on ReceiveMessage once at {point} do truncate 30% as fault")
+def truncate(scene):
+    """Its length and its head are those of the whole answer."""
+    scene.send("x" * 1000)
+    scene.arm()
+    cut, whole = (scene.exchange("ReceiveMessage", QueueUrl=scene.url, VisibilityTimeout=0).seen() for _ in range(2))
+    assert (cut.status, cut.end, whole.end) == (200, "end", "whole")
+    assert [name for name, _ in cut.headers] == [name for name, _ in whole.headers]
+    assert len(whole.body) == whole.length and abs(cut.length - whole.length) < 10
+    assert len(cut.body) == int(cut.length * 0.3)
+
+
+@row("truncate", "on ReceiveMessage once at {point} do truncate 1000000B as fault")
+def truncate_by_one(scene):
+    """Something is always missing."""
+    scene.arm()
+    seen = scene.exchange("ReceiveMessage", QueueUrl=scene.url).seen()
+    assert seen.end == "end" and len(seen.body) == seen.length - 1
+
+
+@row("truncate", "on any once at {point} do truncate 0 as fault")
+def truncate_all(scene):
+    scene.arm()
+    seen = scene.exchange("SendMessage", QueueUrl=scene.url, MessageBody="x").seen()
+    assert seen.end == "end" and seen.body == b"" and seen.length > 50
+    assert scene.counts() == (1, 0)
+
+
+@row("truncate", "on DeleteMessage once at {point} do truncate as fault")
+def truncate_nothing(scene):
+    """An answer without a body, which JSON has for a delete, is cut before its head."""
+    scene.send()
+    (message,) = scene.receive()
+    scene.arm()
+    seen = scene.exchange("DeleteMessage", QueueUrl=scene.url, ReceiptHandle=message["ReceiptHandle"]).seen()
+    assert seen.end == "end" and (seen.data == b"") == (scene.protocol == "json")
+    assert scene.counts() == (0, 0)
+
+
+@row("bandwidth", "on ReceiveMessage once at {point} do bandwidth 10KB/s as fault")
+def bandwidth(scene):
+    """At its speed, not in one burst behind a pause; and others do not wait meanwhile."""
+    scene.send("x" * 4000)
+    scene.arm()
+    slow = scene.exchange("ReceiveMessage", QueueUrl=scene.url)
+    reads = []
+    started = time.monotonic()
+    while not slow.is_whole():
+        reads.append(len(slow.more()))
+        scene.call("ListQueues")
+    took = time.monotonic() - started
+    answer = slow.seen()
+    assert answer.end == "whole" and len(answer.body) == answer.length > 4000
+    body_reads = [n for n in reads if n < 3500]
+    share = 0.5 if scene.point == "mid-response" else 1
+    assert took >= 0.9 * share * answer.length / 10_000
+    assert len(body_reads) >= 3 and (share < 1 or max(reads) < answer.length / 2)
+    assert slow.again(QueueUrl=scene.url).seen().status == 200
+
+
+@row("slow-close", "on SendMessage once at {point} do slow-close 500ms as fault")
+def slow_close(scene):
+    scene.arm()
+    late = scene.exchange("SendMessage", QueueUrl=scene.url, MessageBody="x")
+    answer = late.seen()
+    got_at = time.monotonic()
+    assert (answer.status, answer.end, answer.header("Connection")) == (200, "whole", "close")
+    assert len(answer.body) == answer.length and answer.header("Transfer-Encoding") is None
+    assert late.has_nothing() or time.monotonic() - got_at > 0.4
+    assert late.end() == "end" and time.monotonic() - got_at >= 0.4
+    assert late.data == answer.data and scene.counts() == (1, 0)
