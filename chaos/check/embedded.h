@@ -15,4 +15,8 @@ struct qn_embedded {
 extern const struct qn_embedded qn_embedded_scenarios[];
 extern const size_t qn_embedded_scenario_count;
 
+/* Every file of report/html. */
+extern const struct qn_embedded qn_embedded_pages[];
+extern const size_t qn_embedded_page_count;
+
 #endif

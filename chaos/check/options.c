@@ -50,6 +50,8 @@ static const struct row {
      NULL, CHECK | JUDGE},
     {"--tap", "FILE", "write it in the Test Anything Protocol too (- for stdout)", TEXT,
      AT(tap_path), 0, 0, NULL, CHECK | JUDGE},
+    {"--html", "FILE", "write it as one HTML file too, with a picture of each scenario", TEXT,
+     AT(html_path), 0, 0, NULL, CHECK | JUDGE},
     {"--keep", "DIR", "keep traces and logs there", TEXT, AT(keep_directory), 0, 0, NULL, CHECK},
     {"--strict", NULL, "a WARN counts as a failure", FLAG, AT(strict), 0, 0, NULL, CHECK | JUDGE},
     {"--no-skip", NULL, "a SKIP within the profile counts as a failure", FLAG, AT(no_skip), 0, 0,

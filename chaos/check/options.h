@@ -23,6 +23,7 @@ struct qn_check_options {
     const char *json_path; /* of reports: NULL none, "-" stdout */
     const char *junit_path;
     const char *tap_path;
+    const char *html_path;
     const char *profile; /* standard, fifo */
     bool is_fifo;
     const char *tempo;    /* fast, normal, real */

@@ -56,3 +56,23 @@ Test(embedded, no_scenario_of_the_tree_is_left_out)
     closedir(directory);
     cr_expect_eq(count, qn_embedded_scenario_count);
 }
+
+Test(embedded, pages_of_the_report_have_the_bytes_of_their_files)
+{
+    static const char *const files[] = {"checklists.json", "report-style.css", "report.html"};
+
+    cr_assert_eq(qn_embedded_page_count, sizeof(files) / sizeof(files[0]));
+    for (size_t i = 0; i < qn_embedded_page_count; i++) {
+        const struct qn_embedded *page = &qn_embedded_pages[i];
+        char path[256];
+        char bytes[65536];
+        (void)snprintf(path, sizeof(path), "chaos/check/report/html/%s", files[i]);
+        FILE *file = fopen(path, "re");
+        cr_assert_not_null(file, "%s", path);
+        size_t size = fread(bytes, 1, sizeof(bytes), file);
+        (void)fclose(file);
+        cr_expect_eq(size, page->size, "%s", path);
+        cr_expect_eq(memcmp(bytes, page->data, size), 0, "%s", path);
+        cr_expect_eq(strncmp(files[i], page->name, strlen(page->name)), 0, "%s", page->name);
+    }
+}

@@ -127,7 +127,7 @@ def test_one_report_may_go_to_stdout():
     assert answer.stderr.startswith("FAIL")
 
 
-@pytest.mark.parametrize("option", ["--json", "--junit", "--tap"])
+@pytest.mark.parametrize("option", ["--json", "--junit", "--tap", "--html"])
 def test_a_report_that_cannot_be_written_is_found_out_before_the_run(option, tmp_path):
     mark = tmp_path / "was-started"
     for path, reason in ((tmp_path / "no" / "such", "No such file"), (tmp_path, "directory")):

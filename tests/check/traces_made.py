@@ -25,6 +25,7 @@ class Trace:
     def __init__(self, step_ms=10, **head):
         self.lines = [header(**head)]
         self.step_ms = step_ms
+        self.jumped_ms = 0
         self.lsn = 0
         self.runs = 0
         self.leases = {}
@@ -33,9 +34,15 @@ class Trace:
 
     def add(self, kind, **fields):
         seq = len(self.lines)
-        now = START_MS + seq * self.step_ms
-        self.lines.append({"seq": seq, "vt": now, "wt": now, "kind": kind, **fields})
+        wall = START_MS + seq * self.step_ms
+        self.lines.append({"seq": seq, "vt": wall + self.jumped_ms, "wt": wall, "kind": kind, **fields})
         return seq
+
+    def jump(self, by_ms):
+        """The clock skips what nothing waits for."""
+        now = START_MS + len(self.lines) * self.step_ms + self.jumped_ms
+        self.add("clock", **{"from": now, "to": now + by_ms})
+        self.jumped_ms += by_ms
 
     def state(self, kind, **fields):
         self.lsn += 1
@@ -53,7 +60,7 @@ class Trace:
 
     def lease(self, k, instance="QUERN0001", visibility_ms=4000, **fields):
         n = self.leases[k] = self.leases.get(k, 0) + 1
-        deadline = START_MS + len(self.lines) * self.step_ms + visibility_ms
+        deadline = START_MS + len(self.lines) * self.step_ms + self.jumped_ms + visibility_ms
         return self.state("lease.grant", mid="id-" + k, k=k, h=f"h-{k}-{n}", n=n, deadline=deadline,
                           instance=instance, **fields)
 

@@ -15,6 +15,7 @@ static const struct format {
     {"--json", offsetof(struct qn_check_options, json_path), qn_report_json},
     {"--junit", offsetof(struct qn_check_options, junit_path), qn_report_junit},
     {"--tap", offsetof(struct qn_check_options, tap_path), qn_report_tap},
+    {"--html", offsetof(struct qn_check_options, html_path), qn_report_html},
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };

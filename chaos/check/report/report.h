@@ -55,6 +55,7 @@ void qn_report_print_paths(const struct qn_report *report);
 void qn_report_json(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_junit(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_tap(const struct qn_report *report, struct qn_buf *buf);
+void qn_report_html(const struct qn_report *report, struct qn_buf *buf);
 
 /* words.c: what the forms say alike. */
 /* How often each outcome occurred. */

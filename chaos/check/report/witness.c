@@ -54,26 +54,25 @@ static void describe_work(const struct qn_check_event *event, const char *who, s
     }
 }
 
-void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
+static void describe_message(const struct qn_check_event *event, const char *who,
+                             struct qn_buf *buf)
 {
-    char room[24];
-    const char *who = short_name(event->instance, room);
-
     switch (event->kind) {
-    case QN_CHECK_WORK_BEGIN:
-    case QN_CHECK_WORK_COMMIT:
-    case QN_CHECK_WORK_ABORT:
-        describe_work(event, who, buf);
-        break;
-    case QN_CHECK_PROC:
-        describe_process(event, who, buf);
-        break;
     case QN_CHECK_LEASE_GRANT:
         qn_buf_append_format(buf, "lease %lld of %.*s -> %s", (long long)event->n,
                              QN_STR_ARG(event->k), who);
         break;
+    case QN_CHECK_LEASE_EXTEND:
+        qn_buf_append_format(buf, "lease of %.*s extended, by %s", QN_STR_ARG(event->k), who);
+        break;
+    case QN_CHECK_LEASE_RELEASE:
+        qn_buf_append_format(buf, "lease of %.*s handed back, by %s", QN_STR_ARG(event->k), who);
+        break;
     case QN_CHECK_LEASE_EXPIRE:
         qn_buf_append_format(buf, "lease of %.*s lapses", QN_STR_ARG(event->k));
+        break;
+    case QN_CHECK_MSG_SEND:
+        qn_buf_append_format(buf, "%.*s is in the queue", QN_STR_ARG(event->k));
         break;
     case QN_CHECK_MSG_DELETE:
         qn_buf_append_format(buf, "%.*s deleted, by %s", QN_STR_ARG(event->k), who);
@@ -88,6 +87,34 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     case QN_CHECK_REJECT:
         qn_buf_append_format(buf, "%.*s recorded as rejected, by %s", QN_STR_ARG(event->k), who);
         break;
+    default:
+        qn_buf_append_format(buf, "%s %.*s", qn_check_kind_name(event->kind), QN_STR_ARG(event->k));
+        break;
+    }
+}
+
+void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
+{
+    char room[24];
+    const char *who = short_name(event->instance, room);
+
+    switch (event->kind) {
+    case QN_CHECK_WORK_BEGIN:
+    case QN_CHECK_WORK_COMMIT:
+    case QN_CHECK_WORK_ABORT:
+        describe_work(event, who, buf);
+        break;
+    case QN_CHECK_WORK_REPLY:
+        qn_buf_append_format(buf, "the sink answers %lld for %.*s", (long long)event->status,
+                             QN_STR_ARG(event->k));
+        break;
+    case QN_CHECK_PROC:
+        describe_process(event, who, buf);
+        break;
+    case QN_CHECK_LOG:
+        qn_buf_append_format(buf, "%s prints: ", who);
+        qn_report_clean(buf, event->reason);
+        break;
     case QN_CHECK_FAULT:
         qn_buf_append_format(buf, "fault %.*s: %.*s", QN_STR_ARG(event->rule),
                              QN_STR_ARG(event->reason));
@@ -95,15 +122,22 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     case QN_CHECK_BOOT:
         qn_buf_append_literal(buf, "the server starts");
         break;
-    case QN_CHECK_LOG:
-        qn_buf_append_format(buf, "%s prints: ", who);
-        qn_report_clean(buf, event->reason);
+    case QN_CHECK_CLOCK:
+        qn_buf_append_format(buf, "the clock jumps by %.1f s",
+                             (double)(event->to - event->from) / 1000);
+        break;
+    case QN_CHECK_MARK:
+        qn_buf_append_format(buf, "%.*s of the scenario", QN_STR_ARG(event->reason));
         break;
     case QN_CHECK_API_IN:
         qn_buf_append_format(buf, "%.*s arrives, from %s", QN_STR_ARG(event->action), who);
         break;
+    case QN_CHECK_API_OUT:
+        qn_buf_append_format(buf, "%.*s of %s is answered %.*s", QN_STR_ARG(event->action), who,
+                             QN_STR_ARG(event->code));
+        break;
     default:
-        qn_buf_append_format(buf, "%s %.*s", qn_check_kind_name(event->kind), QN_STR_ARG(event->k));
+        describe_message(event, who, buf);
         break;
     }
 }

@@ -1,4 +1,5 @@
-# Writes OUTPUT, a C file with the bytes of the files INPUTS and the table that embedded.h declares.
+# Writes OUTPUT, a C file with the bytes of the files INPUTS and the table that embedded.h declares:
+# qn_embedded_TABLEs and qn_embedded_TABLE_count.
 # An array needs an element even when there are no files, hence the row of zeros at the end.
 list(SORT INPUTS)
 set(arrays "")
@@ -16,5 +17,5 @@ endforeach()
 file(WRITE ${OUTPUT}
      "#include \"chaos/check/embedded.h\"\n\n"
      "${arrays}\n"
-     "const struct qn_embedded qn_embedded_scenarios[] = {\n${rows}    {0, 0, 0},\n};\n"
-     "const size_t qn_embedded_scenario_count = ${count};\n")
+     "const struct qn_embedded qn_embedded_${TABLE}s[] = {\n${rows}    {0, 0, 0},\n};\n"
+     "const size_t qn_embedded_${TABLE}_count = ${count};\n")

@@ -1,0 +1,228 @@
+/* The HTML report: one file that needs nothing else. */
+#include "chaos/check/report/page.h"
+
+#include "chaos/check/embedded.h"
+
+static const struct {
+    const char *css_class;
+    const char *symbol;
+} looks[] = {
+    {"pass", "\xE2\x9C\x93"}, {"warn", "\xE2\x96\xB2"}, {"info", "i"},  {"fail", "\xE2\x9C\x97"},
+    {"skip", "\xE2\x80\x93"}, {"inconclusive", "?"},    {"error", "!"},
+};
+
+static const char *const classes[QN_OUTCOME_COUNT] = {
+    [QN_OUTCOME_PASS] = "pass",   [QN_OUTCOME_WARN] = "warn",
+    [QN_OUTCOME_INFO] = "info",   [QN_OUTCOME_FAIL] = "fail",
+    [QN_OUTCOME_SKIP] = "skip",   [QN_OUTCOME_INCONCLUSIVE] = "inconclusive",
+    [QN_OUTCOME_ERROR] = "error",
+};
+
+const char *qn_page_class(enum qn_outcome outcome)
+{
+    return classes[outcome];
+}
+
+void qn_page_badge(struct qn_buf *buf, const char *css_class, const char *word)
+{
+    const char *symbol = "";
+    struct qn_fill fill;
+
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        symbol = strcmp(looks[i].css_class, css_class) == 0 ? looks[i].symbol : symbol;
+    }
+    qn_fill_begin(&fill, "badge");
+    qn_fill_format(&fill, "class", "%s", css_class);
+    qn_fill_format(&fill, "symbol", "%s", symbol);
+    qn_fill_format(&fill, "word", "%s", word);
+    qn_fill_end(&fill, buf);
+}
+
+void qn_page_outcome(struct qn_buf *buf, enum qn_outcome outcome)
+{
+    qn_page_badge(buf, classes[outcome], qn_outcome_name(outcome));
+}
+
+/* Ran, so there is something to show of it. */
+static bool has_page(const struct qn_report_entry *entry)
+{
+    return entry->result.history.count > 0;
+}
+
+static void append_matrix_row(const struct qn_report *report, size_t number, struct qn_buf *buf)
+{
+    const struct qn_report_entry *entry = &report->entries[number - 1];
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    struct qn_fill fill;
+    struct qn_fill link;
+    struct qn_buf part;
+
+    qn_buf_init(&part, SIZE_MAX / 2);
+    qn_page_outcome(&part, judgement->outcome);
+    qn_fill_begin(&fill, "matrix-row");
+    qn_fill_format(&fill, "class", "%s", classes[judgement->outcome]);
+    qn_fill_markup(&fill, "badge", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    if (has_page(entry)) {
+        qn_fill_begin(&link, "scenario-link");
+        qn_fill_format(&link, "anchor", "s%zu", number);
+        qn_fill_text(&link, "id", entry->scenario->id);
+        qn_fill_end(&link, &part);
+    } else {
+        qn_report_escape(&part, entry->scenario->id);
+    }
+    qn_fill_markup(&fill, "name", qn_buf_str(&part));
+    qn_fill_text(&fill, "severity", entry->scenario->severity);
+    qn_fill_text(&fill, "text", qn_str_from_cstr(judgement->text));
+    if (entry->result.wall_ms > 0) {
+        qn_fill_format(&fill, "time", "%.1f s", (double)entry->result.wall_ms / 1000);
+    } else {
+        qn_fill_format(&fill, "time", "%s", "");
+    }
+    qn_fill_end(&fill, buf);
+    qn_buf_done(&part);
+}
+
+static void fill_tally(const struct qn_report *report, struct qn_fill *fill)
+{
+    size_t counts[QN_OUTCOME_COUNT];
+    struct qn_buf tally;
+    char word[64];
+
+    qn_report_count(report, counts);
+    qn_buf_init(&tally, SIZE_MAX / 2);
+    for (int i = 0; i < QN_OUTCOME_COUNT; i++) {
+        if (counts[i] > 0) {
+            (void)snprintf(word, sizeof(word), "%zu %s", counts[i],
+                           qn_outcome_name((enum qn_outcome)i));
+            qn_page_badge(&tally, classes[i], word);
+            qn_buf_append_char(&tally, '\n');
+        }
+    }
+    qn_fill_markup(fill, "tally", qn_buf_str(&tally));
+    qn_buf_done(&tally);
+    size_t bad = counts[QN_OUTCOME_FAIL];
+    size_t open = counts[QN_OUTCOME_INCONCLUSIVE] + counts[QN_OUTCOME_ERROR];
+    if (bad > 0) {
+        qn_fill_format(fill, "headline", "%zu of %zu scenarios failed", bad, report->count);
+    } else if (open > 0) {
+        qn_fill_format(fill, "headline", "%zu of %zu scenarios gave no verdict", open,
+                       report->count);
+    } else {
+        qn_fill_format(fill, "headline", "No scenario failed");
+    }
+}
+
+static void fill_effects(const struct qn_report *report, struct qn_fill *fill)
+{
+    int64_t sent = 0;
+    int64_t applied = 0;
+    size_t duplicated = 0;
+    size_t lost = 0;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_accounting *accounting = &report->entries[i].result.judgement.accounting;
+        sent += accounting->attempts;
+        applied += accounting->applied;
+        duplicated += json_array_size(accounting->duplicated);
+        lost += json_array_size(accounting->lost);
+    }
+    if (report->profile.level >= QN_LEVEL_SINK) {
+        qn_fill_format(fill, "effects",
+                       "%lld messages sent, %lld effects applied, %zu keys duplicated, %zu lost",
+                       (long long)sent, (long long)applied, duplicated, lost);
+    } else {
+        qn_fill_format(fill, "effects",
+                       "%lld messages sent; no call to the effect sink was seen, so this is judged "
+                       "by the protocol alone",
+                       (long long)sent);
+    }
+}
+
+static void fill_facts(const struct qn_report *report, struct qn_fill *fill)
+{
+    const struct qn_profile *p = &report->profile;
+    const struct qn_check_options *o = report->options;
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_options_append_command(o->command, &text);
+    qn_fill_text(fill, "command", qn_buf_str(&text));
+    qn_buf_clear(&text);
+    if (p->is_known) {
+        qn_buf_append_format(
+            &text, "visibility %.3g s (%s), batches of %lld, ", (double)p->visibility_ms / 1000,
+            p->overrides_visibility ? "its own" : "the queue's", (long long)p->batch);
+        if (p->heartbeat_ms > 0) {
+            qn_buf_append_format(&text, "a heartbeat each %.2g s, ",
+                                 (double)p->heartbeat_ms / 1000);
+        }
+        qn_buf_append_format(&text, "handling p50 %lld ms, p99 %lld ms",
+                             (long long)p->handling_p50_ms, (long long)p->handling_p99_ms);
+    } else {
+        qn_buf_append_literal(&text, "nothing: it never asked for a message");
+    }
+    qn_fill_text(fill, "learned", qn_buf_str(&text));
+    qn_buf_done(&text);
+    qn_fill_format(fill, "profile", "%s", o->profile);
+    qn_fill_format(fill, "tempo", "%s", o->tempo);
+    qn_fill_format(fill, "seed", "%llu", (unsigned long long)report->seed);
+    qn_fill_format(fill, "semantics", "%s", qn_report_semantics(report));
+    qn_fill_format(fill, "version", "%s", QN_VERSION);
+}
+
+static struct qn_str style_sheet(void)
+{
+    struct qn_str style = QN_STR_NONE;
+
+    for (size_t i = 0; i < qn_embedded_page_count; i++) {
+        if (strcmp(qn_embedded_pages[i].name, "report-style") == 0) {
+            style = qn_str(qn_embedded_pages[i].data, qn_embedded_pages[i].size);
+        }
+    }
+    return style;
+}
+
+static void fill_piece(struct qn_fill *fill, const char *name, const char *piece)
+{
+    struct qn_fill inner;
+    struct qn_buf markup;
+
+    qn_buf_init(&markup, SIZE_MAX / 2);
+    qn_fill_begin(&inner, piece);
+    qn_fill_end(&inner, &markup);
+    qn_fill_markup(fill, name, qn_buf_str(&markup));
+    qn_buf_done(&markup);
+}
+
+void qn_report_html(const struct qn_report *report, struct qn_buf *buf)
+{
+    struct qn_fill fill;
+    struct qn_buf part;
+
+    qn_fill_begin(&fill, "page");
+    fill_tally(report, &fill);
+    fill_facts(report, &fill);
+    fill_effects(report, &fill);
+    qn_fill_format(&fill, "title", "quern check: %s", qn_report_semantics(report));
+    qn_fill_markup(&fill, "style", style_sheet());
+    fill_piece(&fill, "symbols", "symbols");
+    fill_piece(&fill, "legend", "legend");
+    qn_buf_init(&part, SIZE_MAX / 2);
+    for (size_t i = 0; i < report->count; i++) {
+        append_matrix_row(report, i + 1, &part);
+    }
+    qn_fill_markup(&fill, "rows", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    for (size_t i = 0; i < report->count; i++) {
+        if (has_page(&report->entries[i])) {
+            qn_page_scenario(report, i + 1, &part);
+        }
+    }
+    qn_fill_markup(&fill, "scenarios", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    qn_page_checklists(report, &part);
+    qn_fill_markup(&fill, "checklists", qn_buf_str(&part));
+    qn_buf_done(&part);
+    qn_fill_end(&fill, buf);
+}
