@@ -47,6 +47,9 @@ QN_MUST_CHECK bool qn_plan_add_all(struct qn_plan *plan, const struct qn_str *te
                                    struct qn_mistakes *mistakes);
 /* One rule, and one message for all that is wrong with it. */
 QN_MUST_CHECK bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err);
+/* All rules with their names, and from when they count, as bytes; and a new plan with the same. */
+void qn_plan_save(const struct qn_plan *plan, int64_t now_ms, struct qn_buf *ret_saved);
+QN_MUST_CHECK bool qn_plan_restore(struct qn_plan *plan, struct qn_str saved, struct qn_error *err);
 /* False: no rule of this name. An empty name removes all. */
 bool qn_plan_remove(struct qn_plan *plan, struct qn_str name);
 /* A disabled rule is not asked, counts nothing, and keeps its counts; what has fired before goes

@@ -3,7 +3,7 @@
 
 #include "server/base/log.h"
 #include "server/cli/cli.h"
-#include "server/cli/service.h"
+#include "server/cli/supervise.h"
 
 static void announce(const struct qn_service *service)
 {
@@ -53,6 +53,13 @@ static void print_help(bool as_markdown)
     qn_options_print(qn_serve_options, QN_SERVE_OPTION_COUNT, as_markdown, "QUERN_", stdout);
 }
 
+/* True in each server. */
+static bool supervise(struct qn_service *service, int *ret_code)
+{
+    qn_log_set_level(service->settings.log_level);
+    return qn_supervise(service, ret_code);
+}
+
 static int serve(struct qn_service *service)
 {
     struct qn_error err;
@@ -60,6 +67,9 @@ static int serve(struct qn_service *service)
 
     if (qn_service_open(service, &err)) {
         announce(service);
+        if (service->legacy != NULL) {
+            service->legacy->is_up = true;
+        }
         qn_loop_run(service->loop);
         block_signals(SIG_UNBLOCK); /* a second signal ends the rest at once */
     } else {
@@ -89,10 +99,11 @@ int qn_serve_main(int argc, char **argv)
         return QN_EXIT_OK;
     }
     block_signals(SIG_BLOCK);
-    if (qn_service_read(&service, &err)) {
-        code = serve(&service);
-    } else {
+    if (!qn_service_read(&service, &err) ||
+        (service.settings.is_supervised && !qn_service_supervise(&service, &err))) {
         qn_log(QN_LOG_ERROR, "serve", "%s", err.message);
+    } else if (!service.settings.is_supervised || supervise(&service, &code)) {
+        code = serve(&service);
     }
     qn_service_done(&service);
     return code;

@@ -12,6 +12,10 @@ struct qn_service {
     struct qn_str *failpoints; /* of --failpoint */
     size_t failpoint_count;
     json_t *shown;
+    /* Of a supervisor, else NULL and nothing. */
+    struct qn_legacy *legacy;
+    void *trace_memory; /* NULL: --trace names a file */
+    struct qn_listeners reserve;
     /* From here on what qn_service_open makes. */
     struct qn_listeners listeners;
     struct qn_clock clock;
@@ -28,6 +32,8 @@ struct qn_service {
 
 /* What the options say, checked as far as that goes without touching anything. */
 QN_MUST_CHECK bool qn_service_read(struct qn_service *service, struct qn_error *err);
+/* For a supervisor: what its servers find and leave. */
+QN_MUST_CHECK bool qn_service_supervise(struct qn_service *service, struct qn_error *err);
 /* Everything up to the loop that can be run; listens. */
 QN_MUST_CHECK bool qn_service_open(struct qn_service *service, struct qn_error *err);
 /* Undoes qn_service_open, also a half-done one. */

@@ -1,11 +1,14 @@
 /* From option texts to settings. */
 #include "server/cli/settings.h"
 
+#include "chaos/parse.h"
 #include "server/base/clock.h"
 #include "server/base/random.h"
 
 /* 2026-01-01T00:00:00Z, where a virtual clock begins that is not told where. */
 #define CLOCK_START_MS INT64_C(1767225600000)
+
+enum { RESTART_AFTER_MAX_MS = 3600 * 1000 };
 
 const struct qn_option qn_serve_options[QN_SERVE_OPTION_COUNT] = {
 #define QN_SERVE_OPTION(symbol, name, value, fallback, unit, help, flags)                          \
@@ -237,6 +240,24 @@ static bool read_memory(const struct qn_options *options, struct qn_settings *se
     return true;
 }
 
+static bool read_supervision(const struct qn_options *options, struct qn_settings *settings,
+                             struct qn_error *err)
+{
+    struct qn_str after = text_of(options, QN_SERVE_RESTART_AFTER);
+
+    settings->is_supervised = qn_options_is_on(options, QN_SERVE_SUPERVISE);
+    if (!settings->is_supervised && qn_options_text(options, QN_SERVE_RESTART_AFTER) != NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--restart-after says when --supervise starts the server again: give "
+                       "--supervise too");
+    }
+    return (qn_value_duration(after, &settings->restart_after_ms) &&
+            settings->restart_after_ms <= RESTART_AFTER_MAX_MS) ||
+           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "--restart-after must be a duration up to 1h, such as 300ms or 2s, not %.*s",
+                   QN_STR_ARG(after));
+}
+
 static bool read_rest(const struct qn_options *options, struct qn_settings *settings,
                       struct qn_error *err)
 {
@@ -277,7 +298,8 @@ bool qn_settings_read(const struct qn_options *options, struct qn_settings *ret_
     }
     return read_names(options, ret_settings, err) && read_limits(options, ret_settings, err) &&
            read_clock(options, ret_settings, err) && read_seed(options, ret_settings, err) &&
-           read_memory(options, ret_settings, err) && read_rest(options, ret_settings, err);
+           read_memory(options, ret_settings, err) && read_rest(options, ret_settings, err) &&
+           read_supervision(options, ret_settings, err);
 }
 
 json_t *qn_settings_show(const struct qn_options *options, const struct qn_settings *settings)

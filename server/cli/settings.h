@@ -40,6 +40,8 @@ struct qn_settings {
     unsigned client_timeout_s;
     const char *record;
     const char *trace;
+    bool is_supervised;
+    int64_t restart_after_ms;
     enum qn_log_level log_level;
 };
 

@@ -93,7 +93,10 @@ static bool extend_lease(struct work *work)
 
 static bool crash(struct work *work)
 {
-    qn_fault_crash(work->effect->text, work->effect->value, work->effect->restart_ms);
+    const struct qn_effect *effect = work->effect;
+
+    qn_fault_crash(work->loop, &(struct qn_crash){effect->rule, effect->text, effect->value,
+                                                  effect->restart_ms});
     return true;
 }
 

@@ -27,14 +27,15 @@ void qn_fault_reset(struct qn_client *client)
     (void)connect(client->fd, &nobody, sizeof(nobody));
 }
 
-void qn_fault_crash(struct qn_str failpoint, struct qn_str mode, int64_t restart_ms)
+void qn_fault_crash(struct qn_loop *loop, const struct qn_crash *crash)
 {
     struct qn_error err;
 
-    if (qn_str_is_none(failpoint)) {
+    if (qn_str_is_none(crash->failpoint)) {
+        qn_legacy_announce(loop->parts.legacy, crash->rule, crash->restart_ms);
         qn_failpoint_die();
     }
-    if (!qn_failpoint_arm_once(failpoint, mode, restart_ms, &err)) {
+    if (!qn_failpoint_arm_once(crash->failpoint, crash->mode, crash->restart_ms, &err)) {
         qn_log(QN_LOG_WARN, "chaos", "the rule's failpoint is not armed: %s", err.message);
     }
 }
@@ -79,7 +80,8 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         qn_call_drop(call);
         return true;
     case QN_VERDICT_CRASH:
-        qn_fault_crash(verdict->failpoint, verdict->failpoint_mode, verdict->restart_ms);
+        qn_fault_crash(loop, &(struct qn_crash){call->rule, verdict->failpoint,
+                                                verdict->failpoint_mode, verdict->restart_ms});
         return false; /* only armed */
     default:
         return false;

@@ -373,9 +373,14 @@ size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule);
 /* Lets go the request of this id; one that is still delayed is then not held when it gets there.
  * Other calls that its rule holds have a chain of their own. False: it is gone. */
 bool qn_fault_release_one(struct qn_loop *loop, struct qn_str request);
-/* As kill -9 would, nothing is put in order first: now, or at the next passage of a failpoint.
- * restart_ms: until a supervisor starts it again, -1: its own. */
-void qn_fault_crash(struct qn_str failpoint, struct qn_str mode, int64_t restart_ms);
+struct qn_crash {
+    struct qn_str rule;
+    struct qn_str failpoint; /* at its next passage; none: now */
+    struct qn_str mode;      /* of the failpoint */
+    int64_t restart_ms;      /* until a supervisor starts it again, -1: its own */
+};
+/* As kill -9 would: nothing is put in order first. */
+void qn_fault_crash(struct qn_loop *loop, const struct qn_crash *crash);
 
 /* The call is touched by the rule of the verdict. */
 void qn_fault_note_rule(struct qn_call *call, const struct qn_verdict *verdict);

@@ -2,6 +2,8 @@
  * anybody is answered. */
 #include "server/http/internal.h"
 
+#include "server/base/log.h"
+
 enum { PARAMETERS_MAX = 64 * 1024 };
 
 void qn_tx_init(struct qn_loop *loop, struct qn_tx *tx, struct qn_arena *arena,
@@ -75,9 +77,19 @@ void qn_keep_instant(struct qn_loop *loop)
 
 void qn_keep_refresh(struct qn_loop *loop)
 {
+    struct qn_legacy *legacy = loop->parts.legacy;
+
     loop->has_rules = qn_plan_rule_count(loop->parts.plan) > 0;
     loop->events.wanted = loop->trace_is_wanted || loop->has_rules;
     qn_engine_keep_deleted(loop->parts.engine, loop->has_rules);
+    if (legacy != NULL) {
+        legacy->trace_is_wanted = loop->trace_is_wanted;
+        if (!qn_legacy_save_rules(legacy, loop->parts.plan, loop->now_ms)) {
+            qn_log(QN_LOG_WARN, "chaos",
+                   "more rules than outlive a crash, it will bring the ones "
+                   "from before the last change");
+        }
+    }
 }
 
 static void append(struct qn_loop *loop, const struct qn_event *event)

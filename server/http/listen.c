@@ -105,7 +105,7 @@ static void describe(const struct address *address, struct qn_listener *listener
     }
 }
 
-static bool open_socket(struct address *address, struct qn_listener *listener)
+static bool open_socket(struct address *address, struct qn_listener *listener, bool listens)
 {
     const int on = 1;
     bool is_v6 = address->socket.any.sa_family == AF_INET6;
@@ -114,7 +114,8 @@ static bool open_socket(struct address *address, struct qn_listener *listener)
     listener->fd = fd;
     return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
            (!is_v6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) == 0) &&
-           bind(fd, &address->socket.any, address->len) == 0 && listen(fd, BACKLOG) == 0 &&
+           bind(fd, &address->socket.any, address->len) == 0 &&
+           (!listens || listen(fd, BACKLOG) == 0) &&
            getsockname(fd, &address->socket.any, &address->len) == 0;
 }
 
@@ -126,7 +127,7 @@ static bool add(struct qn_listeners *listeners, struct address *address, struct 
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "too many addresses to listen on");
     }
     describe(address, listener); /* for the message */
-    if (!open_socket(address, listener)) {
+    if (!open_socket(address, listener, !listeners->is_reserve)) {
         qn_fail(err, QN_ERR_INTERNAL, "cannot listen on %s: %s", listener->address,
                 errno == EADDRINUSE ? "the port is in use; say another, or 0 for a free one"
                                     : strerror(errno));
@@ -152,7 +153,7 @@ static bool machine_has_ipv6(void)
 {
     struct address address;
     struct qn_listener probe = {.fd = -1};
-    bool has = set_address(&address, QN_STR("::1"), 0) && open_socket(&address, &probe);
+    bool has = set_address(&address, QN_STR("::1"), 0) && open_socket(&address, &probe, true);
 
     if (probe.fd >= 0) {
         (void)close(probe.fd);
@@ -182,6 +183,18 @@ bool qn_listeners_add_loopback(struct qn_listeners *listeners, int port, struct 
         drop_last(listeners);
     }
     return false;
+}
+
+bool qn_listeners_take(struct qn_listeners *listeners, const struct qn_listeners *reserve,
+                       struct qn_error *err)
+{
+    for (size_t i = 0; i < reserve->count; i++) {
+        const struct qn_listener *item = &reserve->items[i];
+        if (!qn_listeners_add(listeners, qn_str_from_cstr(item->address), item->port, err)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void qn_listeners_close(struct qn_listeners *listeners)

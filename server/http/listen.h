@@ -18,6 +18,7 @@ struct qn_listener {
 struct qn_listeners {
     struct qn_listener items[QN_LISTENERS_MAX];
     size_t count;
+    bool is_reserve; /* bound only: nobody can connect, and nobody else can have the ports */
 };
 
 /* Binds and listens on "ADDR", "ADDR:PORT", "[V6]:PORT" or "[V6]"; without a port on `port`. Port 0
@@ -27,6 +28,9 @@ QN_MUST_CHECK bool qn_listeners_add(struct qn_listeners *listeners, struct qn_st
 /* Loopback, IPv4 and, where the machine has it, IPv6 on the same port. */
 QN_MUST_CHECK bool qn_listeners_add_loopback(struct qn_listeners *listeners, int port,
                                              struct qn_error *err);
+/* Listens on the same addresses and ports as a reserve holds, which may stay open. */
+QN_MUST_CHECK bool qn_listeners_take(struct qn_listeners *listeners,
+                                     const struct qn_listeners *reserve, struct qn_error *err);
 /* Closes them all; accepts a zeroed struct. */
 void qn_listeners_close(struct qn_listeners *listeners);
 

@@ -7,6 +7,7 @@
 #include "chaos/chaos.h"
 #include "server/base/clock.h"
 #include "server/engine/engine.h"
+#include "server/http/legacy.h"
 #include "server/http/listen.h"
 #include "server/journal/journal.h"
 #include "server/trace/trace.h"
@@ -22,6 +23,7 @@ struct qn_loop_parts {
     struct qn_plan *plan;
     struct qn_clock *clock;
     struct qn_listeners *listeners;
+    struct qn_legacy *legacy; /* NULL: nobody comes behind */
 };
 
 struct qn_loop_options {

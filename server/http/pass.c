@@ -21,6 +21,14 @@ enum {
     ONE_WISH_MS = 500 /* timeout(1) sends a signal to the process and to its group */
 };
 
+static void set_now(struct qn_loop *loop, int64_t now_ms)
+{
+    loop->now_ms = now_ms;
+    if (loop->parts.legacy != NULL) {
+        loop->parts.legacy->now_ms = now_ms;
+    }
+}
+
 void qn_pass_read_clock(struct qn_loop *loop)
 {
     struct qn_clock wall = qn_clock_system();
@@ -28,7 +36,7 @@ void qn_pass_read_clock(struct qn_loop *loop)
 
     loop->wall_ms = loop->parts.clock->now_ms == wall.now_ms ? now_ms : wall.now_ms(wall.state);
     if (now_ms > loop->now_ms) {
-        loop->now_ms = now_ms;
+        set_now(loop, now_ms);
     }
 }
 
@@ -275,7 +283,7 @@ static bool advance_step(struct qn_loop *loop)
     if (step_ms > loop->now_ms) {
         int64_t clock_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
         qn_clock_advance(loop->parts.clock, step_ms > clock_ms ? step_ms - clock_ms : 0);
-        loop->now_ms = step_ms;
+        set_now(loop, step_ms);
     }
     return true;
 }

@@ -25,6 +25,7 @@ struct qn_trace {
     char *ring;
     size_t ring_bytes;
     size_t mapped_bytes; /* 0: in memory */
+    bool is_adopted;     /* the memory is somebody else's */
     uint64_t last_seq;
     struct qn_buf scratch;
     struct qn_trace_cursor *cursor;

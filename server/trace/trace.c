@@ -174,12 +174,31 @@ bool qn_trace_open(const char *path, size_t ring_bytes, struct qn_trace **ret_tr
     return true;
 }
 
+struct qn_trace *qn_trace_adopt(void *memory, size_t size)
+{
+    struct qn_trace *trace = qn_memory_new(sizeof(*trace));
+
+    qn_buf_init(&trace->scratch, SIZE_MAX / 2);
+    trace->cursor = qn_memory_new(sizeof(*trace->cursor));
+    trace->is_adopted = true;
+    trace->header = memory;
+    trace->ring = (char *)memory + QN_TRACE_HEADER_BYTES;
+    trace->ring_bytes = (size - QN_TRACE_HEADER_BYTES) / PAGE * PAGE;
+    if (memcmp(trace->header->magic, magic, sizeof(magic)) != 0) {
+        start_empty(trace, trace->ring_bytes);
+    }
+    walk(trace);
+    return trace;
+}
+
 void qn_trace_close(struct qn_trace *trace)
 {
     if (trace == NULL) {
         return;
     }
-    if (trace->mapped_bytes > 0) {
+    if (trace->is_adopted) {
+        trace->header = NULL;
+    } else if (trace->mapped_bytes > 0) {
         munmap(trace->header, trace->mapped_bytes);
     } else {
         qn_memory_free(trace->header);

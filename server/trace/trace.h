@@ -36,6 +36,9 @@ struct qn_trace_header {
  * at least 64 KiB. */
 QN_MUST_CHECK bool qn_trace_open(const char *path, size_t ring_bytes, struct qn_trace **ret_trace,
                                  struct qn_error *err);
+/* In memory that the caller has, and that may outlive the process: zeroed, or left by an earlier
+ * trace of the same size, which is continued. At least QN_TRACE_HEADER_BYTES + 64 KiB. */
+struct qn_trace *qn_trace_adopt(void *memory, size_t size);
 void qn_trace_close(struct qn_trace *trace);
 
 /* Gives the event the next number and keeps it; wall_ms is the wall time. Returns the number. Old

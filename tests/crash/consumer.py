@@ -85,7 +85,7 @@ class Consumer(Client):
         self.ledger.sent(message, self.call("SendMessage", QueueUrl=FIFO, **entry))
 
     def send_batch(self, queue):
-        entries = [dict(self.entry(queue), Id=str(n)) for n in range(self.random.randint(1, 6))]
+        entries = [dict(self.entry(queue), Id=str(n)) for n in range(self.random.randint(1, 10))]
         messages = [self.sending(queue, entry) for entry in entries]
         self.ledger.sending_batch(messages)
         answer = self.call("SendMessageBatch", QueueUrl=queue, Entries=entries)

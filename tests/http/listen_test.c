@@ -1,8 +1,11 @@
 /* Addresses to listen on, and what happens when they are taken. */
 #include "server/http/listen.h"
 
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct qn_listeners listeners;
 static struct qn_error err;
@@ -76,4 +79,34 @@ Test(listen, there_is_an_end_to_them)
         cr_assert(add("127.0.0.1:0"));
     }
     cr_expect_not(add("127.0.0.1:0"));
+}
+
+/* Whether somebody answers there. */
+static bool answers(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool does = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+
+    close(fd);
+    return does;
+}
+
+Test(listen, a_reserve_keeps_the_port_and_does_not_listen)
+{
+    struct qn_listeners reserve = {.is_reserve = true};
+
+    cr_assert(qn_listeners_add(&reserve, QN_STR("127.0.0.1"), 0, &err));
+    int port = reserve.items[0].port;
+    for (int life = 0; life < 3; life++) {
+        cr_expect_not(answers(port));
+        cr_assert(qn_listeners_take(&listeners, &reserve, &err), "%s", err.message);
+        cr_expect_eq(listeners.items[0].port, port);
+        cr_expect(answers(port));
+        qn_listeners_close(&listeners);
+        listeners.count = 0;
+    }
+    qn_listeners_close(&reserve);
 }

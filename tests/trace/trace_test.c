@@ -470,3 +470,25 @@ Test(trace_file, a_reader_in_another_process_never_sees_half_a_record)
     cr_assert_eq(waitpid(child, &status, 0), child);
     close(ends[0]);
 }
+
+Test(trace_file, memory_of_an_earlier_process_is_continued)
+{
+    size_t size = QN_TRACE_HEADER_BYTES + RING;
+    void *memory = calloc(1, size);
+    uint64_t last;
+    uint64_t missed;
+
+    path[0] = '\0';
+    trace = qn_trace_adopt(memory, size);
+    cr_expect_eq(append_mark(trace, 1), 1);
+    cr_expect_eq(append_mark(trace, 2), 2);
+    qn_trace_header(trace)->rule_counters[3][1] = 7;
+    qn_trace_close(trace);
+    trace = qn_trace_adopt(memory, size);
+    cr_expect_eq(append_mark(trace, 3), 3);
+    cr_expect_eq(qn_trace_header(trace)->rule_counters[3][1], 7);
+    cr_expect_eq(count_lines(render(0, sizeof(text), &last, &missed)), 3);
+    qn_trace_close(trace);
+    trace = NULL;
+    free(memory);
+}

@@ -61,6 +61,9 @@ static void set_rate(struct qn_call *call, const json_t *rate)
     if (call->loop->record != NULL) {
         qn_record_rate(call->loop, value);
     }
+    if (call->loop->parts.legacy != NULL) {
+        call->loop->parts.legacy->rate = value;
+    }
     qn_control_answer(call, 200, document(call->loop));
 }
 
