@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"check", qn_check_main, "put a consumer through the scenarios (quern check -- CMD)"},
     {"judge", qn_judge_main, "judge a stored trace anew"},
     {"bench", qn_bench_main, "measure a server"},
+    {"assumptions", qn_assumptions_main, "what clients relied on that AWS does not promise"},
     {"queues", qn_queues_main, "list the queues of a running server"},
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},
@@ -32,7 +33,7 @@ static void print_help(FILE *out)
 {
     (void)fputs("usage: quern COMMAND [OPTIONS]\n\n", out);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        (void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+        (void)fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
     }
     (void)fputs("\nquern COMMAND --help tells more of each.\n", out);
 }

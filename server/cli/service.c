@@ -190,6 +190,7 @@ static bool make_loop(struct qn_service *service, bool is_rehearsal, struct qn_e
         .under_way_max = UNDER_WAY_MAX,
         .trace_is_wanted = settings->trace != NULL ||
                            (service->legacy != NULL && service->legacy->trace_is_wanted),
+        .watches_assumptions = settings->watches_assumptions,
         .shown = service->shown,
         .failpoints = reach_of(settings, false),
     };

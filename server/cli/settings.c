@@ -278,6 +278,7 @@ static bool read_rest(const struct qn_options *options, struct qn_settings *sett
     settings->db = qn_options_text(options, QN_SERVE_DB);
     settings->record = qn_options_text(options, QN_SERVE_RECORD);
     settings->trace = qn_options_text(options, QN_SERVE_TRACE);
+    settings->watches_assumptions = qn_options_is_on(options, QN_SERVE_ASSUMPTIONS);
     settings->auto_create = qn_options_is_on(options, QN_SERVE_AUTO_CREATE);
     settings->aws_waits = qn_options_is_on(options, QN_SERVE_AWS_WAITS);
     if (settings->db == NULL && qn_options_text(options, QN_SERVE_SYNC) != NULL) {

@@ -42,6 +42,7 @@ struct qn_settings {
     const char *trace;
     bool is_supervised;
     int64_t restart_after_ms;
+    bool watches_assumptions;
     enum qn_log_level log_level;
 };
 

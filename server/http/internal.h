@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 
+#include "chaos/assumptions/assumptions.h"
 #include "server/actions/actions.h"
 #include "server/base/map.h"
 #include "server/http/loop.h"
@@ -182,6 +183,8 @@ struct qn_loop {
     struct qn_arena scratch; /* of work that belongs to no call */
     bool trace_is_wanted;
     bool has_rules;
+    struct qn_assumptions *assumptions; /* NULL: looked for only when somebody asks */
+    uint64_t assumptions_seen;          /* the event up to which they were shown */
 
     struct qn_call_list parked;  /* waiters of the engine, by real end */
     struct qn_call_list crowded; /* until the ring has room, by the end of their patience */
@@ -419,6 +422,8 @@ void qn_pass_catch_up(struct qn_loop *loop);
 /* Whether the path belongs to the control API (and the pages of LocalStack). */
 bool qn_control_owns(struct qn_str path);
 void qn_control_call(struct qn_call *call);
+/* Shows the detectors the events that have been added. */
+void qn_control_feed_assumptions(struct qn_loop *loop);
 /* Events have been added: readers that wait get theirs. */
 void qn_control_wake_readers(struct qn_loop *loop);
 void qn_control_stop_readers(struct qn_loop *loop);

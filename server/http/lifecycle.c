@@ -68,7 +68,8 @@ static void init(struct qn_loop *loop, const struct qn_loop_parts *parts,
     loop->now_ms = options->first_ms;
     qn_pass_read_clock(loop);
     loop->started_ms = loop->now_ms;
-    loop->trace_is_wanted = options->trace_is_wanted;
+    loop->trace_is_wanted = options->trace_is_wanted || options->watches_assumptions;
+    loop->assumptions = options->watches_assumptions ? qn_assumptions_new() : NULL;
     qn_buf_init(&loop->entry, SIZE_MAX / 2);
     qn_buf_init(&loop->events.encoded, SIZE_MAX / 2);
     qn_arena_init(&loop->scratch, SCRATCH_MAX);
@@ -158,6 +159,7 @@ void qn_loop_free(struct qn_loop *loop)
     qn_buf_done(&loop->entry);
     qn_buf_done(&loop->events.encoded);
     qn_arena_done(&loop->scratch);
+    qn_assumptions_free(loop->assumptions);
     qn_memory_free(loop);
 }
 

@@ -400,6 +400,7 @@ static void run_http(struct qn_loop *loop)
             qn_loop_synced(loop);
             qn_pass_catch_up(loop);
         }
+        qn_control_feed_assumptions(loop);
         qn_control_wake_readers(loop);
         qn_body_feed(loop);
         if (!qn_calls_resume(loop)) {

@@ -25,6 +25,7 @@ static const struct route routes[] = {
     {"GET", "/_quern/queues", qn_control_queues, ""},
     {"GET", "/_quern/queues/", qn_control_queue, "account region after limit"},
     {"GET", "/_quern/trace", qn_control_trace, "since wait_ms stream"},
+    {"GET", "/_quern/assumptions", qn_control_assumptions, ""},
     {"GET", "/_quern/rules", qn_control_rules, ""},
     {"POST", "/_quern/rules", qn_control_add_rules, ""},
     {"DELETE", "/_quern/rules", qn_control_remove_rules, "name"},

@@ -38,6 +38,8 @@ qn_control_page qn_control_rules, qn_control_add_rules, qn_control_remove_rules,
 qn_control_page qn_control_failpoints, qn_control_arm_failpoints, qn_control_disarm_failpoints;
 /* GET trace */
 qn_control_page qn_control_trace;
+/* GET assumptions */
+qn_control_page qn_control_assumptions;
 /* LocalStack's pages. */
 qn_control_page qn_control_localstack_health, qn_control_localstack_messages;
 
