@@ -102,6 +102,15 @@ static void add_for_each(struct qn_plan *plan, const struct qn_plan_rule *from,
     }
 }
 
+static int64_t connection_of(const struct qn_plan_scene *scene)
+{
+    int64_t connection = scene->facts != NULL   ? scene->facts->connection
+                         : scene->event != NULL ? scene->event->connection
+                                                : 0;
+
+    return connection > 0 ? connection : 0;
+}
+
 static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_plan_rule *from,
                                   const struct qn_plan_scene *scene, uint64_t match, size_t i)
 {
@@ -121,6 +130,7 @@ static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_pl
         .handle = QN_STR_NONE,
         .receive_count = -1,
         .instance = qn_str_is_none(action->instance) ? event_instance : action->instance,
+        .connection = connection_of(scene),
         .text = action->text,
         .value = action->value,
         .amount_ms = action->duration_ms,

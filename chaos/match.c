@@ -3,6 +3,7 @@
 #include "chaos/verbs.h"
 #include "server/base/json.h"
 #include "server/model/event.h"
+#include "server/model/instance.h"
 #include "server/model/message.h"
 
 enum { MESSAGES_MAX = 64, CANDIDATES = 2 };
@@ -241,18 +242,6 @@ static void hold_request_field(struct held *held, enum qn_pred_field field,
     }
 }
 
-/* instance=2 stands for the access key QUERN0002 that the harness gives to its second instance. */
-static bool is_instance_number(struct qn_str instance, const struct qn_pred_value *wanted)
-{
-    int64_t number;
-    int64_t key_number;
-
-    return qn_str_to_int64(wanted->text, 0, INT64_MAX, &number) &&
-           qn_str_starts_with(instance, QN_STR("QUERN")) &&
-           qn_str_to_int64(qn_str_from(instance, 5), 0, INT64_MAX, &key_number) &&
-           number == key_number;
-}
-
 static bool equals(const struct qn_rule_pred *pred, const struct qn_pred_value *value,
                    const struct qn_pred_value *wanted)
 {
@@ -260,7 +249,7 @@ static bool equals(const struct qn_rule_pred *pred, const struct qn_pred_value *
         return true;
     }
     return qn_str_equal(value->text, wanted->text) ||
-           (pred->field == QN_FIELD_INSTANCE && is_instance_number(value->text, wanted));
+           (pred->field == QN_FIELD_INSTANCE && qn_instance_is(wanted->text, value->text));
 }
 
 static bool compares(const struct qn_rule_pred *pred, const struct qn_pred_value *value)

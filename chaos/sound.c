@@ -43,11 +43,25 @@ static bool fits(enum qn_rule_verb verb, struct qn_str api_action, enum qn_rule_
         return is_receive || is_send(api_action);
     case QN_DO_EXPIRE_LEASE:
     case QN_DO_SHORTEN_LEASE:
-    case QN_DO_EXTEND_LEASE: /* a receive grants it, a delete ends it */
+    case QN_DO_EXTEND_LEASE:
+    case QN_DO_DELIVER_AGAIN: /* a receive grants the lease, a delete ends it */
         return is_receive ? is_done
                : qn_str_starts_with(api_action, QN_STR("DeleteMessage"))
                    ? !is_done
                    : qn_str_starts_with(api_action, QN_STR("ChangeMessageVisibility"));
+    default:
+        return true;
+    }
+}
+
+/* What the queue or the request is too narrow for, also unsound. */
+static bool has_room(const struct qn_rule_action *action, const struct qn_rule_subject *subject)
+{
+    switch (action->verb) {
+    case QN_DO_DUP_IN_BATCH: /* an answer never holds more than was asked for */
+        return subject->max != 1;
+    case QN_DO_DELIVER_AGAIN: /* single messages of a FIFO queue are kept back for nobody */
+        return !subject->is_fifo || qn_str_is_none(action->text);
     default:
         return true;
     }
@@ -60,6 +74,9 @@ bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *su
 
     for (size_t i = 0; i < rule->action_count; i++) {
         const struct qn_rule_action *action = &rule->actions[i];
+        if (!has_room(action, subject)) {
+            return false;
+        }
         if ((is_request && !fits(action->verb, subject->event, rule->point)) ||
             (!rule->unsound &&
              qn_rule_promise(rule, action, subject->is_fifo, &is_of_fifo) != NULL)) {
@@ -132,6 +149,7 @@ static bool check_event(struct qn_parse *parse, const struct qn_rule_action *act
     case QN_DO_EXPIRE_LEASE:
     case QN_DO_SHORTEN_LEASE:
     case QN_DO_EXTEND_LEASE:
+    case QN_DO_DELIVER_AGAIN:
         return !rule->is_internal || qn_str_equal(rule->event, QN_STR("lease.grant")) ||
                qn_lex_fail_at(&parse->lex, place_of(parse, action),
                               "of the events inside the server only lease.grant has a lease, for "
@@ -140,6 +158,19 @@ static bool check_event(struct qn_parse *parse, const struct qn_rule_action *act
     default:
         return true;
     }
+}
+
+/* What no queue of the kind that the rule names can do, also unsound. */
+static bool check_queue(struct qn_parse *parse, const struct qn_rule_action *action)
+{
+    bool wants_fifo = qn_pred_wants_fifo(parse->rule->where);
+
+    if (action->verb == QN_DO_DELIVER_AGAIN && wants_fifo && !qn_str_is_none(action->text)) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "a FIFO queue keeps no single message back for some consumers; say "
+                              "deliver-again alone");
+    }
+    return true;
 }
 
 static bool check_part(struct qn_parse *parse, struct qn_rule_action *action)
@@ -247,7 +278,8 @@ static bool check_action(struct qn_parse *parse, struct qn_rule_action *action, 
                          bool has_points)
 {
     return (has_points || check_without_request(parse, action)) && check_event(parse, action) &&
-           (!is_request || check_at_request(parse, action)) && is_sound(parse, action);
+           check_queue(parse, action) && (!is_request || check_at_request(parse, action)) &&
+           is_sound(parse, action);
 }
 
 bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at)

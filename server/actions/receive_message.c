@@ -320,6 +320,31 @@ static void come_away_empty(struct qn_tx *tx, const struct input *in)
     }
 }
 
+/* What a fault adds to the answer: copies of another call's messages, or its own twice. */
+static void heed_copies(struct qn_tx *tx, struct qn_receive *receive)
+{
+    const struct qn_verdict *verdict = tx->verdict;
+
+    receive->shared = tx->shared;
+    receive->shared_count = tx->shared_count;
+    if (verdict == NULL || verdict->kind != QN_VERDICT_DUP_IN_BATCH) {
+        return;
+    }
+    uint8_t(*ids)[16] = NULL;
+    receive->doubles_all = verdict->entry_mask == UINT64_MAX;
+    if (!receive->doubles_all && tx->facts != NULL) {
+        ids = qn_arena_alloc(tx->arena, tx->facts->message_count * sizeof(*ids));
+    }
+    for (size_t i = 0; ids != NULL && i < tx->facts->message_count && i < 64; i++) {
+        bool is_named = (verdict->entry_mask >> i & 1U) != 0;
+        if (is_named &&
+            qn_random_parse_uuid(tx->facts->messages[i].message_id, ids[receive->doubled_count])) {
+            receive->doubled_count++;
+        }
+    }
+    receive->doubled = (const uint8_t(*)[16])ids;
+}
+
 bool qn_receive_message_execute(struct qn_tx *tx, const void *input, void *ret_output,
                                 struct qn_error *err)
 {
@@ -337,6 +362,7 @@ bool qn_receive_message_execute(struct qn_tx *tx, const void *input, void *ret_o
         qn_engine_count_empty_receive(tx->queue);
         return true;
     }
+    heed_copies(tx, &receive);
     enum qn_receive_result result =
         qn_engine_receive(tx, tx->queue, &receive, deliveries, &count, err);
     if (result == QN_RECEIVE_FAILED) {

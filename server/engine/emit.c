@@ -74,6 +74,9 @@ void qn_event_of(struct qn_tx *tx, struct qn_event *event, enum qn_event_kind ki
     event->request = tx->request_id;
     if (tx->caller != NULL) {
         event->instance = tx->caller->access_key_id;
+        if (qn_str_is_none(event->instance) && tx->connection > 0) {
+            event->connection = tx->connection;
+        }
         if (!qn_str_equal(tx->caller->region, queue->region)) {
             event->region = queue->region;
         }

@@ -48,6 +48,13 @@ struct qn_park {
     int64_t deadline_ms;
 };
 
+/* The lease of a message that a fault is for. */
+struct qn_leased {
+    struct qn_str message_id;
+    struct qn_str handle;  /* none: the message is looked for among all in flight */
+    int64_t receive_count; /* of this lease; below 0: whichever lasts */
+};
+
 /* Everything an action can touch. One per executed request. */
 struct qn_tx {
     struct qn_engine *engine;
@@ -56,12 +63,16 @@ struct qn_tx {
     struct qn_arena *arena;
     const struct qn_caller *caller;
     struct qn_str request_id;               /* none: nobody's request */
+    int64_t connection;                     /* 0: none */
     const struct qn_queue_address *address; /* the request's, already split; or NULL */
     struct qn_buf *entry;                   /* journal rows; NULL without a journal */
     struct qn_event_list *events;           /* never NULL */
     const struct qn_verdict *verdict;       /* of PRE_COMMIT, when it names entries; else NULL */
-    bool wait_is_over;                      /* a parked receive whose time has come: answer now */
-    struct qn_queue *queue;                 /* what the action's check resolved */
+    const struct qn_facts *facts;           /* which its mask is about, or NULL */
+    const struct qn_leased *shared;         /* leases of another call: a receive gets copies */
+    size_t shared_count;
+    bool wait_is_over;      /* a parked receive whose time has come: answer now */
+    struct qn_queue *queue; /* what the action's check resolved */
     struct qn_park park;
 };
 
@@ -169,6 +180,12 @@ struct qn_receive {
     int64_t max; /* 1 to QN_RECEIVE_MAX */
     int64_t visibility_timeout_s;
     struct qn_str attempt_id; /* FIFO, or none */
+    /* What faults add, within max. */
+    const uint8_t (*doubled)[16]; /* messages that come twice, under two handles */
+    size_t doubled_count;
+    bool doubles_all;
+    const struct qn_leased *shared; /* of each of these leases a copy comes first */
+    size_t shared_count;
 };
 
 enum qn_receive_result {
@@ -315,11 +332,12 @@ void qn_engine_restored(struct qn_engine *engine, int64_t now_ms);
 
 /* ---- faults ---- */
 
-/* The lease of a message that a fault is for. */
-struct qn_leased {
-    struct qn_str message_id;
-    struct qn_str handle;  /* none: the message is looked for among all in flight */
-    int64_t receive_count; /* of this lease; below 0: whichever lasts */
+/* Who may receive a copy. */
+enum qn_audience { QN_FOR_ANYBODY, QN_FOR_ONE, QN_FOR_OTHERS };
+/* A consumer: by its access key, and when it has none by its connection. */
+struct qn_party {
+    struct qn_str instance;
+    int64_t connection;
 };
 
 /* False: no such message was deleted. */
@@ -330,6 +348,12 @@ bool qn_engine_expire_lease(struct qn_tx *tx, struct qn_queue *queue,
 /* It ends then, if that is earlier. */
 bool qn_engine_shorten_lease(struct qn_tx *tx, struct qn_queue *queue,
                              const struct qn_leased *leased, int64_t end_ms);
+/* A copy beside the live lease, to be received at once under the next count: by anybody, by this
+ * party only, or by others only. Who may not have it gets it when the queue's visibility timeout
+ * has passed. False as well: there is no memory for it. */
+bool qn_engine_deliver_again(struct qn_tx *tx, struct qn_queue *queue,
+                             const struct qn_leased *leased, enum qn_audience audience,
+                             const struct qn_party *party);
 /* It ends so much later, but within the longest time that SQS allows. */
 bool qn_engine_extend_lease(struct qn_tx *tx, struct qn_queue *queue,
                             const struct qn_leased *leased, int64_t by_ms);

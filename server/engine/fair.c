@@ -37,9 +37,9 @@ void qn_tenant_settle(struct qn_engine *engine, struct qn_queue *queue, struct t
         }
         return;
     }
-    uint64_t sequence = message_at(engine, oldest)->sequence;
-    int64_t key = tenant->is_noisy ? (int64_t)tenant->in_flight : (int64_t)sequence;
-    uint64_t tie = tenant->is_noisy ? sequence : 0;
+    uint64_t order = message_order(message_at(engine, oldest));
+    int64_t key = tenant->is_noisy ? (int64_t)tenant->in_flight : (int64_t)order;
+    uint64_t tie = tenant->is_noisy ? order : 0;
     if (tenant->position == QN_HEAP_NONE) {
         qn_heap_push(heap, key, tie, tenant->index);
     } else {
@@ -175,7 +175,7 @@ uint32_t qn_fair_next(struct qn_engine *engine, struct qn_queue *queue, int64_t 
         }
         uint32_t oldest = qn_ready_oldest(engine, &tenant->ready);
         if (plain == SLOT_NONE ||
-            message_at(engine, oldest)->sequence < message_at(engine, plain)->sequence) {
+            message_order(message_at(engine, oldest)) < message_order(message_at(engine, plain))) {
             return oldest;
         }
         return plain;

@@ -62,9 +62,7 @@ static bool is_meant(const struct message *message, const struct qn_leased *leas
            (leased->receive_count < 0 || message->total_count == leased->receive_count);
 }
 
-/* The slot of a message in flight, SLOT_NONE if the lease is over. */
-static uint32_t find_leased(struct qn_tx *tx, struct qn_queue *queue,
-                            const struct qn_leased *leased)
+uint32_t qn_leased_slot(struct qn_tx *tx, struct qn_queue *queue, const struct qn_leased *leased)
 {
     struct qn_engine *engine = tx->engine;
     const struct qn_heap *hidden = &queue->messages->hidden;
@@ -122,7 +120,7 @@ bool qn_engine_expire_lease(struct qn_tx *tx, struct qn_queue *queue,
 bool qn_engine_shorten_lease(struct qn_tx *tx, struct qn_queue *queue,
                              const struct qn_leased *leased, int64_t end_ms)
 {
-    uint32_t slot = find_leased(tx, queue, leased);
+    uint32_t slot = qn_leased_slot(tx, queue, leased);
 
     if (slot != SLOT_NONE && message_at(tx->engine, slot)->hidden_until_ms > end_ms) {
         end_lease_at(tx, queue, slot, end_ms, leased->handle);
@@ -133,7 +131,7 @@ bool qn_engine_shorten_lease(struct qn_tx *tx, struct qn_queue *queue,
 bool qn_engine_extend_lease(struct qn_tx *tx, struct qn_queue *queue,
                             const struct qn_leased *leased, int64_t by_ms)
 {
-    uint32_t slot = find_leased(tx, queue, leased);
+    uint32_t slot = qn_leased_slot(tx, queue, leased);
 
     if (slot == SLOT_NONE) {
         return false;

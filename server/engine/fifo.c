@@ -40,6 +40,39 @@ void qn_group_add(struct qn_engine *engine, struct qn_queue *queue, uint32_t slo
     group->count++;
 }
 
+static void unlink_message(struct qn_engine *engine, struct group *group, uint32_t slot)
+{
+    const struct message *message = message_at(engine, slot);
+
+    if (message->ready_previous == SLOT_NONE) {
+        group->first = message->ready_next;
+    } else {
+        message_at(engine, message->ready_previous)->ready_next = message->ready_next;
+    }
+    if (message->ready_next == SLOT_NONE) {
+        group->last = message->ready_previous;
+    } else {
+        message_at(engine, message->ready_next)->ready_previous = message->ready_previous;
+    }
+}
+
+void qn_group_put_first(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot)
+{
+    struct message *message = message_at(engine, slot);
+    struct group *group = message->group;
+
+    unlink_message(engine, group, slot);
+    message->ready_previous = SLOT_NONE;
+    message->ready_next = group->first;
+    if (group->first == SLOT_NONE) {
+        group->last = slot;
+    } else {
+        message_at(engine, group->first)->ready_previous = slot;
+    }
+    group->first = slot;
+    qn_group_settle(engine, queue, group);
+}
+
 void qn_group_settle(struct qn_engine *engine, struct qn_queue *queue, struct group *group)
 {
     struct messages *messages = queue->messages;
@@ -61,16 +94,7 @@ void qn_group_remove(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot)
     struct message *message = message_at(engine, slot);
     struct group *group = message->group;
 
-    if (message->ready_previous == SLOT_NONE) {
-        group->first = message->ready_next;
-    } else {
-        message_at(engine, message->ready_previous)->ready_next = message->ready_next;
-    }
-    if (message->ready_next == SLOT_NONE) {
-        group->last = message->ready_previous;
-    } else {
-        message_at(engine, message->ready_next)->ready_previous = message->ready_previous;
-    }
+    unlink_message(engine, group, slot);
     group->count--;
     message->group = NULL;
     if (group->count > 0) {

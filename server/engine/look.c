@@ -61,6 +61,11 @@ static void look_standard(struct qn_tx *tx, struct qn_queue *queue, size_t max,
     size_t count = 0;
     uint32_t slot;
 
+    for (uint32_t at = 0;
+         facts->message_count < max && (slot = qn_reserved_next(tx, queue, &at)) != SLOT_NONE;
+         at++) {
+        add_next(tx, queue, slot, facts);
+    }
     if (queue->messages->by_name.len > 0) {
         qn_fair_refresh(engine, queue, tx->now_ms);
     }

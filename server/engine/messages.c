@@ -125,6 +125,7 @@ static bool free_slice(struct qn_engine *engine, struct messages *messages, int 
     qn_heap_done(&messages->quiet);
     qn_heap_done(&messages->noisy);
     qn_ready_done(&messages->ready);
+    qn_reserved_done(messages);
     qn_map_done(&messages->by_name);
     qn_memory_free(messages->named);
     qn_memory_free(messages->free_named);
@@ -254,7 +255,7 @@ void qn_message_enter(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot, b
         qn_group_settle(engine, queue, message->group);
     } else if (message->state == MESSAGE_VISIBLE) {
         struct ready *ready = qn_ready_of(queue, slot, engine);
-        if (is_new) {
+        if (is_new && (message->flags & MESSAGE_RANKED) == 0) {
             qn_ready_add_new(engine, ready, slot);
         } else {
             qn_ready_add_returned(engine, ready, slot);
@@ -277,6 +278,9 @@ void qn_message_leave(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot)
     struct message *message = message_at(engine, slot);
 
     count_state(queue, message, -1);
+    if ((message->flags & MESSAGE_RESERVED) != 0) {
+        qn_reserved_drop(queue->messages, message, slot);
+    }
     if (uses_heap(queue, message)) {
         if (message->state == MESSAGE_IN_FLIGHT) {
             qn_fair_note_busy(queue, queue->is_fifo ? NULL : message->tenant,

@@ -99,7 +99,7 @@ static bool move_one(struct qn_tx *tx, struct qn_queue *source, struct qn_queue 
     message->received_at_ms = 0;
     message->receive_count = message->total_count = message->receive_number = 0;
     message->source = 0;
-    message->flags = (uint8_t)(message->flags & ~MESSAGE_STORED_FLAGS);
+    message->flags = (uint8_t)(message->flags & ~(MESSAGE_STORED_FLAGS | MESSAGE_RANKED));
     message->state = (uint8_t)qn_message_first_state(target, target->settings.delay_s);
     message->hidden_until_ms = tx->now_ms + target->settings.delay_s * 1000;
     message->content_id = source->is_fifo ? message_key(message) : old_content_id;

@@ -39,7 +39,7 @@ void qn_ready_add_returned(struct qn_engine *engine, struct ready *ready, uint32
     struct message *message = message_at(engine, slot);
 
     message->flags |= MESSAGE_IN_READY_HEAP;
-    qn_heap_push(&ready->returned, (int64_t)message->sequence, 0, slot);
+    qn_heap_push(&ready->returned, (int64_t)message_order(message), message->sequence, slot);
     ready->count++;
 }
 

@@ -106,6 +106,65 @@ static bool is_full(const struct receiving *r)
            r->queue->counts.in_flight >= r->tx->engine->options.limits.in_flight;
 }
 
+/* Hands out a message that may be; false: its content cannot be read. On a standard queue one that
+ * is leased for no time at all must not be met again in this receive, so it steps aside until its
+ * end (RCV-14). */
+static bool hand_out(struct receiving *r, uint32_t slot)
+{
+    if (!read_content(r, slot)) {
+        return false;
+    }
+    if (!r->queue->is_fifo && r->receive->visibility_timeout_s == 0) {
+        qn_message_set_state(r->tx, r->queue, slot, MESSAGE_IN_FLIGHT, r->tx->now_ms);
+    }
+    lease(r, slot);
+    return true;
+}
+
+/* A fault: the message once more, as a copy of its own. */
+static void hand_out_copy(struct receiving *r, uint32_t slot)
+{
+    uint32_t copy = is_full(r)
+                        ? SLOT_NONE
+                        : qn_copy_make(r->tx, r->queue, slot, MESSAGE_VISIBLE, r->tx->now_ms);
+
+    if (copy != SLOT_NONE) {
+        (void)hand_out(r, copy);
+    }
+}
+
+static bool is_doubled(const struct qn_receive *receive, const struct message *message)
+{
+    bool found = receive->doubles_all;
+
+    for (size_t i = 0; i < receive->doubled_count && !found; i++) {
+        found = memcmp(receive->doubled[i], message->id, sizeof(message->id)) == 0;
+    }
+    return found;
+}
+
+static bool hand_out_as_often_as_said(struct receiving *r, uint32_t slot)
+{
+    if (!hand_out(r, slot)) {
+        return false;
+    }
+    if (is_doubled(r->receive, message_at(r->tx->engine, slot))) {
+        hand_out_copy(r, slot);
+    }
+    return true;
+}
+
+/* What another receive got at this moment. */
+static void share(struct receiving *r)
+{
+    for (size_t i = 0; i < r->receive->shared_count; i++) {
+        uint32_t slot = qn_leased_slot(r->tx, r->queue, &r->receive->shared[i]);
+        if (slot != SLOT_NONE) {
+            hand_out_copy(r, slot);
+        }
+    }
+}
+
 /* Takes a message that must not be handed out off the way; true when it was one. */
 static bool pass_by(struct receiving *r, uint32_t slot)
 {
@@ -135,35 +194,39 @@ static bool was_taken(const struct receiving *r, uint32_t slot)
     return false;
 }
 
-/* Messages leased for no time at all must not be met again in this receive, so they step aside
- * until its end (RCV-14). */
+/* Copies for this consumer: nobody else can take them. */
+static void receive_reserved(struct receiving *r)
+{
+    uint32_t slot;
+    uint32_t at = 0;
+
+    while (!is_full(r) && (slot = qn_reserved_next(r->tx, r->queue, &at)) != SLOT_NONE) {
+        if (!pass_by(r, slot) && !hand_out_as_often_as_said(r, slot)) {
+            break;
+        }
+    }
+}
+
 static void receive_standard(struct receiving *r)
 {
     struct qn_tx *tx = r->tx;
     struct qn_queue *queue = r->queue;
-    bool steps_aside = r->receive->visibility_timeout_s == 0;
 
     if (queue->messages->by_name.len > 0) {
         qn_fair_refresh(tx->engine, queue, tx->now_ms);
     }
+    receive_reserved(r);
     while (!is_full(r)) {
         uint32_t slot = qn_fair_next(tx->engine, queue, tx->now_ms);
         tx->engine->looked_at++;
         if (slot == SLOT_NONE) {
             break;
         }
-        if (pass_by(r, slot)) {
-            continue;
-        }
-        if (!read_content(r, slot)) {
+        if (!pass_by(r, slot) && !hand_out_as_often_as_said(r, slot)) {
             break;
         }
-        if (steps_aside) {
-            qn_message_set_state(tx, queue, slot, MESSAGE_IN_FLIGHT, tx->now_ms);
-        }
-        lease(r, slot);
     }
-    for (size_t i = 0; steps_aside && i < r->count; i++) {
+    for (size_t i = 0; r->receive->visibility_timeout_s == 0 && i < r->count; i++) {
         qn_message_set_state(tx, queue, r->slots[i], MESSAGE_VISIBLE, tx->now_ms);
     }
 }
@@ -186,10 +249,8 @@ static void drain_group(struct receiving *r, struct group *group)
             if (is_last) {
                 return; /* the group went with its last message */
             }
-        } else if (!read_content(r, slot)) {
+        } else if (!hand_out_as_often_as_said(r, slot)) {
             return;
-        } else {
-            lease(r, slot);
         }
         slot = next;
     }
@@ -287,6 +348,7 @@ enum qn_receive_result qn_engine_receive(struct qn_tx *tx, struct qn_queue *queu
         *ret_count = 0;
         return queue->is_fifo ? QN_RECEIVED : QN_RECEIVE_OVER_LIMIT;
     }
+    share(&r);
     if (queue->is_fifo) {
         receive_fifo(&r);
     } else {

@@ -50,7 +50,7 @@ void qn_redrive_move(struct qn_tx *tx, struct qn_queue *queue, struct qn_queue *
     message->arrived_at_ms = tx->now_ms;
     message->receive_count = 0;
     message->receive_number = 0;
-    message->flags = (uint8_t)(message->flags & ~MESSAGE_STORED_FLAGS);
+    message->flags = (uint8_t)(message->flags & ~(MESSAGE_STORED_FLAGS | MESSAGE_RANKED));
     message->source = qn_source_intern(engine, queue->arn);
     if (target->is_fifo) {
         message->enqueued_at_ms = tx->now_ms;

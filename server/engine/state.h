@@ -3,134 +3,7 @@
 #define QN_ENGINE_STATE_H
 
 #include "server/base/digest.h"
-#include "server/base/heap.h"
-#include "server/base/map.h"
-#include "server/engine/engine.h"
-
-#define SLOT_NONE UINT32_MAX
-#define NEVER_MS INT64_MAX
-
-enum message_state { MESSAGE_FREE, MESSAGE_DELAYED, MESSAGE_VISIBLE, MESSAGE_IN_FLIGHT };
-
-enum message_flag {
-    MESSAGE_REDRIVEN =
-        1, /* came by dead-lettering: older enqueue time, in the list of redriven ones */
-    MESSAGE_CHANGED =
-        2, /* its visibility was changed after the latest receive: no replay by attempt id */
-    MESSAGE_ID_IS_DEDUPLICATION =
-        4, /* FIFO dead-letter queue: the message's id stands for the deduplication id */
-    MESSAGE_IN_READY_HEAP = 8 /* came back, so it waits in the heap and not in the list */
-};
-/* What of the flags is kept in the store, beside the state. */
-#define MESSAGE_STORED_FLAGS (MESSAGE_REDRIVEN | MESSAGE_CHANGED | MESSAGE_ID_IS_DEDUPLICATION)
-
-/* One stored message, in the slab. */
-struct message {
-    int64_t enqueued_at_ms;
-    int64_t hidden_until_ms; /* delayed: due; in flight: deadline */
-    int64_t first_received_at_ms;
-    int64_t received_at_ms;
-    int64_t arrived_at_ms;
-    uint64_t sequence;
-    int64_t content_id;
-    char *content; /* encoded; NULL: read it by content_id */
-    union {
-        struct group *group;   /* FIFO */
-        struct tenant *tenant; /* standard, with a group id; else NULL */
-    };
-    uint8_t id[16];
-    uint32_t content_size;
-    uint32_t queue_number;
-    uint32_t generation;
-    uint32_t receive_count;
-    uint32_t total_count;
-    uint32_t receive_number;
-    uint32_t previous, next;             /* arrival order in the queue */
-    uint32_t ready_previous, ready_next; /* standard: never received; FIFO: all of the group */
-    uint32_t position;                   /* in the heap of hidden or of returned messages */
-    uint32_t age_position;               /* redriven: in the heap of ages */
-    uint32_t source;                     /* dead-letter source, index of an interned ARN; 0: none */
-    uint8_t state;
-    uint8_t flags;
-};
-
-enum { SLAB_CHUNK = 4096 };
-
-struct slab {
-    struct message **chunks;
-    uint32_t chunk_count;
-    uint32_t used; /* slots ever handed out */
-    uint32_t free; /* list through message.next */
-    size_t in_use;
-};
-
-/* Messages that may be received: those never received in arrival order, and those that came back,
- * by sequence. */
-struct ready {
-    uint32_t first, last;
-    struct qn_heap returned;
-    uint32_t count;
-};
-
-/* A message group of a FIFO queue: all its stored messages in order. */
-struct group {
-    struct qn_map_node node;
-    struct qn_str name;
-    uint32_t index; /* in messages.named */
-    uint32_t first, last;
-    uint32_t count;
-    uint32_t in_flight;
-    uint32_t open_position; /* in the heap of open groups */
-    int64_t stamp;          /* service order */
-    bool was_served;        /* not every stored row knows the stamp */
-};
-
-enum { BUSY_SLICES = 10, BUSY_SLICE_MS = 30000 };
-
-/* A tenant of a fair queue. */
-struct tenant {
-    struct qn_map_node node;
-    struct qn_str name;
-    uint32_t index;
-    struct ready ready;
-    uint32_t stored;
-    uint32_t in_flight;
-    uint32_t delayed;
-    uint32_t position; /* in the heap of quiet or of noisy tenants */
-    bool is_noisy;
-    int64_t last_sent_ms;
-    int64_t busy_ms[BUSY_SLICES];
-    int64_t busy_at[BUSY_SLICES]; /* number of the slice that busy_ms holds */
-};
-
-/* All messages of a queue and what it remembers of sends and receives; a purge replaces it whole.
- */
-struct messages {
-    bool is_fifo;
-    uint32_t first, last;                   /* sent here, by arrival (so by enqueue time) */
-    uint32_t redriven_first, redriven_last; /* came by dead-lettering, by arrival */
-    uint32_t first_delayed; /* FIFO: from here on messages of the first list are delayed */
-    struct qn_heap redriven_ages;
-    struct qn_heap hidden; /* by the instant they become visible */
-    struct ready ready;    /* standard: without a tenant */
-    struct qn_map by_name; /* groups or tenants */
-    void **named;          /* struct group or struct tenant, by index; NULL: free */
-    uint32_t named_count, named_cap;
-    uint32_t *free_named;
-    uint32_t free_named_count, free_named_cap;
-    uint32_t idle_at;             /* tenants: where the look for idle ones goes on */
-    struct qn_heap open;          /* FIFO: groups whose first message is visible, by stamp */
-    struct qn_heap quiet;         /* tenants with something ready, by its sequence */
-    struct qn_heap noisy;         /* by number in flight */
-    int64_t busy_ms[BUSY_SLICES]; /* of all consumers of the queue */
-    int64_t busy_at[BUSY_SLICES];
-    struct qn_map deduplications; /* FIFO; in time order, and by key */
-    struct deduplication *oldest_deduplication, *newest_deduplication;
-    struct qn_map attempts;
-    struct attempt *oldest_attempt, *newest_attempt;
-    struct messages *next_dead;
-    size_t dead_index; /* how far freeing of groups has come */
-};
+#include "server/engine/stored.h"
 
 struct deduplication {
     struct qn_map_node node;
@@ -204,6 +77,7 @@ struct qn_queue {
     int64_t next_stamp;
     struct qn_waiter *first_waiter, *last_waiter;
     size_t waiter_count;
+    struct qn_waiter *next_waiter; /* what came is not for those before it; NULL: the first */
     uint64_t next_deduplication, next_attempt;
     struct loaded *loaded;
     size_t loaded_count;
@@ -354,6 +228,8 @@ uint32_t qn_ready_oldest(const struct qn_engine *engine, const struct ready *rea
 struct group *qn_group_of(struct qn_engine *engine, struct qn_queue *queue, struct qn_str name);
 void qn_group_add(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
 void qn_group_remove(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot);
+/* Moves a message of the group before all others. */
+void qn_group_put_first(struct qn_engine *engine, struct qn_queue *queue, uint32_t slot);
 /* Puts the group into or takes it out of the heap of open ones, as its first message says. */
 void qn_group_settle(struct qn_engine *engine, struct qn_queue *queue, struct group *group);
 
@@ -376,6 +252,22 @@ uint32_t qn_fair_next(struct qn_engine *engine, struct qn_queue *queue, int64_t 
 uint32_t qn_loaded_slot(const struct qn_queue *queue, uint64_t sequence);
 struct qn_str qn_handle_make(struct qn_tx *tx, const struct qn_queue *queue,
                              const struct message *message, struct handle_origin origin);
+
+/* copy.c */
+/* The same message a second time: id, content and counts; in its state, and before all that may be
+ * received later than the original. SLOT_NONE: no memory, or the content cannot be read now. */
+uint32_t qn_copy_make(struct qn_tx *tx, struct qn_queue *queue, uint32_t slot,
+                      enum message_state state, int64_t hidden_until_ms);
+/* The first reserved message from place *at on that tx's caller may have, and its place. SLOT_NONE:
+ * there is none. */
+uint32_t qn_reserved_next(const struct qn_tx *tx, const struct qn_queue *queue, uint32_t *at);
+/* The message is not reserved any more. */
+void qn_reserved_drop(struct messages *messages, struct message *message, uint32_t slot);
+void qn_reserved_done(struct messages *messages);
+
+/* fault.c */
+/* The slot of a message in flight, SLOT_NONE if the lease is over. */
+uint32_t qn_leased_slot(struct qn_tx *tx, struct qn_queue *queue, const struct qn_leased *leased);
 
 /* receive.c */
 bool qn_message_is_expired(const struct qn_queue *queue, const struct message *message,

@@ -75,6 +75,9 @@ static void leave_queue(struct qn_waiter *waiter)
     } else {
         waiter->next->previous = waiter->previous;
     }
+    if (queue->next_waiter == waiter) {
+        queue->next_waiter = waiter->next;
+    }
     queue->waiter_count--;
 }
 
@@ -161,6 +164,7 @@ void qn_waiters_queue_gone(struct qn_engine *engine, struct qn_queue *queue)
 
 void qn_waiters_wake(struct qn_engine *engine, struct qn_queue *queue)
 {
+    queue->next_waiter = NULL;
     if (queue->first_waiter == NULL || queue->has_news) {
         return;
     }
@@ -192,8 +196,9 @@ struct qn_waiter *qn_engine_next_waiter(struct qn_engine *engine)
     }
     while (engine->first_with_news != NULL) {
         struct qn_queue *queue = engine->first_with_news;
-        if (queue->first_waiter != NULL && queue->counts.visible > 0) {
-            return queue->first_waiter;
+        if (queue->first_waiter != NULL &&
+            (queue->counts.visible > 0 || queue->messages->reserved_count > 0)) {
+            return queue->next_waiter != NULL ? queue->next_waiter : queue->first_waiter;
         }
         drop_first_news(engine);
     }
@@ -202,8 +207,14 @@ struct qn_waiter *qn_engine_next_waiter(struct qn_engine *engine)
 
 void qn_engine_waiter_stays(struct qn_engine *engine, struct qn_waiter *waiter)
 {
-    if (engine->first_with_news != NULL && engine->first_with_news == waiter->queue &&
-        !waiter->queue->goes_on) {
+    struct qn_queue *queue = waiter->queue;
+
+    if (engine->first_with_news == NULL || engine->first_with_news != queue || queue->goes_on) {
+        return;
+    }
+    /* What is there may be reserved for one who waits behind this one. */
+    queue->next_waiter = queue->messages->reserved_count > 0 ? waiter->next : NULL;
+    if (queue->next_waiter == NULL) {
         drop_first_news(engine);
     }
 }

@@ -91,6 +91,22 @@ static bool extend_lease(struct work *work)
            fail(work, lease_is_over);
 }
 
+static bool deliver_again(struct work *work)
+{
+    const struct qn_effect *effect = work->effect;
+    struct qn_leased leased = leased_of(work);
+    struct qn_party party = {effect->instance, effect->connection};
+    enum qn_audience audience = qn_str_is_none(effect->text)                  ? QN_FOR_ANYBODY
+                                : qn_str_equal(effect->text, QN_STR("other")) ? QN_FOR_OTHERS
+                                                                              : QN_FOR_ONE;
+
+    if (work->queue == NULL) {
+        return no_queue(work);
+    }
+    return qn_engine_deliver_again(&work->tx, work->queue, &leased, audience, &party) ||
+           fail(work, lease_is_over);
+}
+
 static bool crash(struct work *work)
 {
     const struct qn_effect *effect = work->effect;
@@ -113,6 +129,7 @@ static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
     [QN_EFFECT_EXPIRE_LEASE] = expire_lease,
     [QN_EFFECT_SHORTEN_LEASE] = shorten_lease,
     [QN_EFFECT_EXTEND_LEASE] = extend_lease,
+    [QN_EFFECT_DELIVER_AGAIN] = deliver_again,
     [QN_EFFECT_CRASH] = crash,
     [QN_EFFECT_RELEASE] = release,
 };

@@ -175,6 +175,7 @@ static void begin_transaction(struct qn_call *call, struct qn_tx *tx)
     qn_tx_init(call->loop, tx, &call->request.arena, &call->random);
     tx->caller = &call->request.caller;
     tx->request_id = qn_str(call->request.request_id, 36);
+    tx->connection = call->client->number;
     tx->address = &call->request.address;
     tx->wait_is_over = call->wait_is_over || call->loop->is_stopping ||
                        (call->deadline_ms >= 0 && tx->now_ms >= call->deadline_ms);
@@ -214,6 +215,7 @@ static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verd
         return;
     }
     tx->verdict = verdict->kind != QN_VERDICT_PASS ? verdict : call->verdict;
+    tx->facts = call->facts;
     ok = request->action->execute(tx, request->input, request->output, &err);
     if (ok && tx->park.queue == NULL) {
         qn_facts_learn(call, tx);

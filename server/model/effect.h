@@ -25,6 +25,7 @@ struct qn_effect {
     struct qn_str handle;     /* EACH: of the lease, or none when the event has none */
     int64_t receive_count;    /* EACH: of that lease; below 0: not known */
     struct qn_str instance;   /* an access key: DELIVER_AGAIN: the event's for same and other */
+    int64_t connection;       /* the event's, 0 for none: who had no access key */
     struct qn_str text;
     struct qn_str value;
     int64_t amount_ms;

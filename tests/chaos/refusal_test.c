@@ -158,6 +158,9 @@ Test(refusal, what_can_never_happen_is_not_accepted)
     refused("on Delete* do resurrect", "resurrect is for `on msg.delete`");
     refused("on msg.delete do expire-lease", "only lease.grant has a lease");
     refused("on lease.expire do extend-lease 1s", "only lease.grant has a lease");
+    refused("on msg.delete do deliver-again", "only lease.grant has a lease");
+    refused("unsound on lease.grant where queue=q.fifo do deliver-again to other",
+            "a FIFO queue keeps no single message back");
     refused("on ReceiveMessage at pre-commit do expire-lease",
             "at pre-commit there is nothing that expire-lease could be done to; say `at "
             "post-commit`");

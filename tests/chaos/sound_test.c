@@ -68,7 +68,7 @@ static const struct row rows[] = {
     {QN_DO_EXPIRE_LEASE, "expire-lease", NO_FIFO("--+--+- + +--- - +", "--u--u- u u--- - u")},
     {QN_DO_SHORTEN_LEASE, "shorten-lease 1s", NO_FIFO("--+--+- + +--- - +", "--u--u- u u--- - u")},
     {QN_DO_EXTEND_LEASE, "extend-lease 1s", EVERY_QUEUE("--+--+- + +--- - +")},
-    {QN_DO_DELIVER_AGAIN, "deliver-again", NO_FIFO("+++++++ + ++++ - +", "uuuuuuu u uuuu - u")},
+    {QN_DO_DELIVER_AGAIN, "deliver-again", NO_FIFO("--+--+- + +--- - +", "--u--u- u u--- - u")},
     {QN_DO_DUP_IN_BATCH, "dup-in-batch", NO_FIFO("--+---- + ---- - -", "--u---- u ---- - -")},
     {QN_DO_DELIVER_TO_BOTH, "deliver-to-both", NO_FIFO("--+---- + ---- - -", "--u---- u ---- - -")},
     {QN_DO_RESURRECT, "resurrect", NO_FIFO("------- - --+- - -", "------- - --u- - -")},

@@ -24,3 +24,50 @@ def test_a_lease_ends_when_a_fault_said(store, action, end_s):
     (message,) = store.receive(url)
     store.delete(url, message)
     assert store.counts(url) == (0, 0, 0)
+
+
+def delete_each(store, url, messages):
+    """Each copy goes with its own handle."""
+    for n, message in enumerate(messages):
+        store.delete(url, message)
+        assert store.counts(url)[1] == len(messages) - n - 1
+
+
+def test_both_leases_of_a_message_hold(store):
+    url = store.queue("q")
+    store.send(url, "m")
+    rule(store, "on lease.grant once do deliver-again")
+    first = store.receive(url)
+    store.restart()
+    url = store.url("q")
+    assert store.counts(url) == (1, 1, 0)
+    second = store.receive(url)
+    store.restart()
+    url = store.url("q")
+    assert store.counts(url) == (0, 2, 0)
+    assert first[0]["MessageId"] == second[0]["MessageId"] and first[0]["Body"] == second[0]["Body"]
+    delete_each(store, url, first + second)
+
+
+def test_a_copy_for_others_is_for_all_once_its_time_has_come(store):
+    url = store.queue("q", VisibilityTimeout=30)
+    store.send(url, "m")
+    rule(store, "on lease.grant once do deliver-again to other")
+    (message,) = store.receive(url)
+    store.restart()
+    url = store.url("q")
+    store.delete(url, message)
+    assert store.counts(url) == (0, 0, 1)
+    store.advance_s(30)
+    assert store.bodies(url) == ["m"]
+
+
+def test_both_of_one_answer_hold(store):
+    url = store.queue("q")
+    store.send(url, "m")
+    rule(store, "on ReceiveMessage once do dup-in-batch")
+    messages = store.receive(url)
+    store.restart()
+    url = store.url("q")
+    assert len(messages) == 2 and store.counts(url) == (0, 2, 0)
+    delete_each(store, url, messages)

@@ -7,13 +7,15 @@ from exchange.client import Client
 
 
 class Party:
+    """One client; without a key it does not sign."""
+
     def __init__(self, server, protocol, key="test"):
         self.client = Client(server)
         self.protocol = protocol
-        self.key = key
+        self.how = {"headers": {"Authorization": None}} if key is None else {"access_key": key}
 
     def answer(self, action, **members):
-        return self.client.call(self.protocol, action, members, access_key=self.key)
+        return self.client.call(self.protocol, action, members, **self.how)
 
     def call(self, action, **members):
         answer = self.answer(action, **members)

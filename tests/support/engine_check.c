@@ -30,7 +30,7 @@ static bool is_in_order(const struct qn_heap *heap)
 
 struct sums {
     struct qn_queue_counts counts;
-    uint32_t hidden, ready, redriven;
+    uint32_t hidden, ready, redriven, reserved;
 };
 
 static const char *check_message(const struct qn_engine *engine, const struct qn_queue *queue,
@@ -65,6 +65,11 @@ static const char *check_message(const struct qn_engine *engine, const struct qn
     if ((message->flags & MESSAGE_IN_READY_HEAP) != 0) {
         CHECK(message->state == MESSAGE_VISIBLE && !queue->is_fifo);
     }
+    if ((message->flags & MESSAGE_RESERVED) != 0) {
+        CHECK(message->state == MESSAGE_DELAYED && !queue->is_fifo);
+        sums->reserved++;
+    }
+    CHECK((message->flags & MESSAGE_RANKED) == 0 || !queue->is_fifo);
     return NULL;
 }
 
@@ -103,11 +108,16 @@ static const char *check_ready(const struct qn_engine *engine, const struct read
          slot = message_at(engine, slot)->ready_next) {
         CHECK(message_at(engine, slot)->state == MESSAGE_VISIBLE);
         CHECK(message_at(engine, slot)->sequence > sequence);
+        CHECK((message_at(engine, slot)->flags & MESSAGE_RANKED) == 0);
         sequence = message_at(engine, slot)->sequence;
         count++;
     }
     CHECK(count == ready->count);
     CHECK(is_in_order(&ready->returned));
+    for (uint32_t i = 0; i < ready->returned.len; i++) {
+        const struct qn_heap_entry *entry = &ready->returned.entries[i];
+        CHECK(entry->key == (int64_t)message_order(message_at(engine, entry->item)));
+    }
     return NULL;
 }
 
@@ -198,6 +208,10 @@ static const char *check_queue(const struct qn_engine *engine, const struct qn_q
     CHECK(sums.counts.delayed == queue->counts.delayed);
     CHECK(sums.hidden == messages->hidden.len);
     CHECK(sums.redriven == messages->redriven_ages.len);
+    CHECK(sums.reserved == messages->reserved_count);
+    for (uint32_t i = 0; i < messages->reserved_count; i++) {
+        CHECK((message_at(engine, messages->reserved[i].slot)->flags & MESSAGE_RESERVED) != 0);
+    }
     CHECK(queue->is_fifo || sums.ready == queue->counts.visible);
     CHECK(queue->event_position == QN_HEAP_NONE ||
           stands(&engine->events, queue->event_position, queue->index));

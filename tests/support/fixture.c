@@ -245,6 +245,7 @@ static void run_poll(struct fixture *f, struct fixture_poll *poll)
         return;
     }
     fixture_begin(f, &tx, &poll->request.arena, &random, &entry);
+    tx.caller = &poll->request.caller;
     tx.wait_is_over = poll->waiter.is_over;
     bool ok = action->check(&tx, poll->request.input, &err) &&
               action->execute(&tx, poll->request.input, output, &err);
@@ -394,6 +395,7 @@ static bool run(struct fixture *f)
     bool ok = action->check(&tx, f->request.input, &f->err);
     if (ok) {
         look(f, &tx, action, f->request.input);
+        tx.facts = f->looks ? &f->facts : NULL;
         ok = action->execute(&tx, f->request.input, output, &f->err);
     }
     if (!ok && entry.len > 0 && !f->options.auto_create) {
@@ -469,6 +471,7 @@ struct fixture_poll *fixture_poll(struct fixture *f, const char *queue, int max,
     if (!decode(&poll->request, "ReceiveMessage", json, &f->err)) {
         stop("poll", f->err.message);
     }
+    poll->request.caller = f->caller;
     poll->next = f->polls;
     f->polls = poll;
     run_poll(f, poll);
