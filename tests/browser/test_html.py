@@ -254,6 +254,19 @@ def test_checklists_are_filled_in(opened):
     assert any("from outside" in where for _, _, where in lists[2])
 
 
+def test_a_run_without_a_verdict_checks_nothing_off(browser, tmp_path):
+    trace = Trace(must=("NO-LOSS", "DRAINED"))
+    trace.lines[2]["what"] = "spawn"  # never ready
+    trace.send("k-0")
+    trace.add("mark", reason="end", queue="q", visible=1, in_flight=0, delayed=0)
+    trace.write(tmp_path / "t.jsonl")
+    assert run("judge", "--html", str(tmp_path / "r.html"), str(tmp_path / "t.jsonl")).returncode == 3
+    browser.open(tmp_path / "r.html")
+    results = browser.ask("() => [...document.querySelectorAll('.checklist .badge')].map(e => e.textContent.trim())")
+    assert set(results) == {"? open", "\u2013 not seen"}
+    assert "1 of 1 scenarios gave no verdict" in browser.ask("() => document.body.textContent")
+
+
 def test_it_prints(browser, report):
     browser.open(report)
     pdf = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"]

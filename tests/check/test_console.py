@@ -70,6 +70,11 @@ def test_trouble_ends_with_the_command_that_runs_it_again(piped):
                     "--seed 7 -- " + sys.executable + " -c 'import time; time.sleep(60)'")
 
 
+def test_without_a_verdict_no_invariant_is_blamed(piped):
+    told = piped.split("\n\n")[0].splitlines()[2:]
+    assert len(told) == 1 and "rerun" in told[0]
+
+
 def test_a_terminal_shows_progress_and_keeps_what_a_pipe_gets(piped):
     text = on_terminal()
     spins = re.findall(r"\r\x1b\[K ([|/\\-])     base\.ack-after-effect +\d\.\ds   0 of 12 messages done, "

@@ -83,8 +83,8 @@ static enum mark look_at(const json_t *item, const struct qn_report_entry *entry
         return scenarios != NULL ? outcome : NOT_SEEN;
     }
     enum mark mark = of_invariants(invariants, judgement);
-    /* Without a verdict nothing counts as held. */
-    return mark == HELD && (outcome == OPEN || outcome == NOT_SEEN) ? NOT_SEEN : mark;
+    /* Without a verdict nothing is held, and nothing broken. */
+    return mark != NOT_SEEN && (outcome == OPEN || outcome == NOT_SEEN) ? outcome : mark;
 }
 
 static void append_evidence(const struct qn_report *report, const json_t *item, enum mark mark,

@@ -88,12 +88,6 @@ static void print_log(FILE *file, struct qn_str log)
     }
 }
 
-/* What somebody will want to look into. */
-static bool has_trouble(enum qn_outcome outcome)
-{
-    return outcome != QN_OUTCOME_PASS && outcome != QN_OUTCOME_INFO && outcome != QN_OUTCOME_SKIP;
-}
-
 void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -115,7 +109,7 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
     print_clean(file, qn_str_from_cstr(judgement->text));
     (void)fputc('\n', file);
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
-    if (has_trouble(judgement->outcome)) {
+    if (!qn_report_is_fine(judgement->outcome)) {
         print_trouble(report, entry);
     }
     (void)fflush(file);

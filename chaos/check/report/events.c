@@ -109,7 +109,7 @@ static void append_event(const struct qn_report_entry *entry, const struct qn_ch
 void qn_page_events(const struct qn_report_entry *entry, size_t number, struct qn_buf *buf)
 {
     const struct qn_history *history = &entry->result.history;
-    bool is_fine = qn_report_broken(&entry->result.judgement) == NULL;
+    bool is_fine = qn_report_is_fine(entry->result.judgement.outcome);
     bool *is_shown = qn_memory_new_array(history->count + 1, sizeof(bool));
     size_t shown = choose(entry, is_fine ? ROWS_OF_PASS : ROWS_MAX, is_shown);
     size_t hidden = 0;

@@ -354,7 +354,7 @@ void qn_picture_append(const struct qn_report_entry *entry, struct qn_buf *buf)
 {
     struct qn_picture picture = {.history = &entry->result.history,
                                  .judgement = &entry->result.judgement};
-    bool is_fine = qn_report_broken(picture.judgement) == NULL;
+    bool is_fine = qn_report_is_fine(picture.judgement->outcome);
     struct qn_buf lanes;
     size_t drawn = 0;
 

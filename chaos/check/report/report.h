@@ -67,6 +67,8 @@ const char *qn_report_result_name(enum qn_result result);
 const char *qn_report_severity_name(enum qn_severity severity);
 /* "std" of std.delete-lost. */
 struct qn_str qn_report_family(const struct qn_report_entry *entry);
+/* Nothing in it that somebody will want to look into. */
+bool qn_report_is_fine(enum qn_outcome outcome);
 /* The invariant that decided a FAIL or a WARN; NULL without one. */
 const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement);
 /* The command that runs the scenario again as it was run, for a shell. */

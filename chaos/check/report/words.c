@@ -55,9 +55,18 @@ struct qn_str qn_report_family(const struct qn_report_entry *entry)
     return qn_str_first(entry->scenario->id, qn_str_find_char(entry->scenario->id, '.'));
 }
 
+bool qn_report_is_fine(enum qn_outcome outcome)
+{
+    return outcome == QN_OUTCOME_PASS || outcome == QN_OUTCOME_INFO || outcome == QN_OUTCOME_SKIP;
+}
+
 const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement)
 {
-    for (int severity = QN_MUST; severity <= QN_SHOULD; severity++) {
+    /* Of a run that proves nothing no invariant is the reason. */
+    bool is_decided =
+        judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN;
+
+    for (int severity = QN_MUST; is_decided && severity <= QN_SHOULD; severity++) {
         for (size_t i = 0; i < judgement->invariant_count; i++) {
             const struct qn_invariant *invariant = &judgement->invariants[i];
             if ((int)invariant->severity == severity &&
