@@ -37,17 +37,23 @@ def server(start):
 
 
 @pytest.fixture
-def sqs(server):
-    """Calls of SQS: sqs("SendMessage", QueueUrl=..., ...) answers the members."""
+def call(server):
+    """Calls of SQS that may fail: call("SendMessage", QueueUrl=..., ...) gives the whole answer."""
     connection = exchange_client.Client(server)
+    yield lambda action, **members: connection.call("json", action, members)
+    connection.close()
 
-    def call(action, **members):
-        answer = connection.call("json", action, members)
+
+@pytest.fixture
+def sqs(call):
+    """Calls that must succeed: the members of the answer."""
+
+    def succeed(action, **members):
+        answer = call(action, **members)
         assert answer.status == 200, answer
         return answer.members
 
-    yield call
-    connection.close()
+    return succeed
 
 
 @pytest.fixture

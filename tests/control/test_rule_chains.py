@@ -1,21 +1,8 @@
 """Chains of actions: what happens one after the other, to the call and apart from it."""
 import pytest
 
-from exchange import client as exchange_client
 from parties import Waiting, until
 from test_rules import add, counts, rules
-
-
-@pytest.fixture
-def call(server):
-    connection = exchange_client.Client(server)
-    yield lambda action, **members: connection.call("json", action, members)
-    connection.close()
-
-
-@pytest.fixture
-def queue(call, name):
-    return call("CreateQueue", QueueName=name).members["QueueUrl"]
 
 
 @pytest.mark.parametrize("point, stored", [("arrive", 0), ("pre-commit", 0), ("post-commit", 1)])

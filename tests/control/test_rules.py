@@ -26,19 +26,6 @@ def release(server, name):
     return server.control("POST", "/_quern/rules/%s/release" % name)
 
 
-@pytest.fixture
-def call(server):
-    """A call that may fail: the whole answer."""
-    connection = exchange_client.Client(server)
-    yield lambda action, **members: connection.call("json", action, members)
-    connection.close()
-
-
-@pytest.fixture
-def queue(call, name):
-    return call("CreateQueue", QueueName=name).members["QueueUrl"]
-
-
 def counts(server, name):
     seen = server.control("GET", "/_quern/queues/" + name)[1]
     return seen["visible"], seen["in_flight"]
