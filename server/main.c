@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},
     {"peek", qn_peek_main, "look at messages without receiving them"},
+    {"replay", qn_replay_main, "send the requests of a recording again"},
     {"purge", qn_purge_main, "empty a queue"},
     {"health", qn_health_main, "ask a running server whether it is well"},
     {"version", qn_version_main, "print the version"},

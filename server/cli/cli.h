@@ -15,6 +15,8 @@ int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
 int qn_purge_main(int argc, char **argv);
+/* 1 also when something came out otherwise than recorded. */
+int qn_replay_main(int argc, char **argv);
 int qn_health_main(int argc, char **argv);
 int qn_version_main(int argc, char **argv);
 

@@ -19,8 +19,8 @@ def start():
     """Starts servers with the given options; all of them must end cleanly."""
     running = []
 
-    def started(*options, clock="virtual"):
-        server = process.Server(*map(str, options), clock=clock)
+    def started(*options, clock="virtual", seed=7):
+        server = process.Server(*map(str, options), clock=clock, seed=seed)
         running.append(server)
         return server
 

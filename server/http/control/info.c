@@ -52,6 +52,15 @@ static json_t *supervised_document(const struct qn_loop *loop)
     return legacy == NULL ? json_null() : json_pack("{s:I}", "life", (json_int_t)legacy->life);
 }
 
+/* Calls that are not answered, by what they wait for. */
+static json_t *waiting_document(const struct qn_loop *loop)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "parked", (json_int_t)loop->parked.count, "held",
+                     (json_int_t)loop->held.count, "delayed", (json_int_t)loop->delayed.count,
+                     "hanging", (json_int_t)loop->hanging.count, "syncing",
+                     (json_int_t)loop->syncing.count);
+}
+
 static json_t *listeners_document(const struct qn_loop *loop)
 {
     json_t *list = json_array();
@@ -70,15 +79,15 @@ void qn_control_info(struct qn_call *call, struct qn_str rest)
 
     (void)rest;
     /* A seed has 64 bits, more than a number of JSON's readers holds. */
-    document =
-        json_pack("{s:s, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:O?}", "version",
-                  QN_VERSION, "seed", json_sprintf("%llu", (unsigned long long)loop->options.seed),
-                  "boot", (json_int_t)loop->options.boot, "supervised", supervised_document(loop),
-                  "requests", (json_int_t)loop->sequence, "clock", clock_document(loop),
-                  "listening", listeners_document(loop), "engine", engine_document(loop), "journal",
-                  journal_document(loop), "connections", (json_int_t)loop->clients_open,
-                  "bytes_under_way", (json_int_t)loop->under_way, "last_seq",
-                  (json_int_t)qn_trace_last_seq(loop->parts.trace), "options", loop->options.shown);
+    document = json_pack(
+        "{s:s, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:O?}", "version",
+        QN_VERSION, "seed", json_sprintf("%llu", (unsigned long long)loop->options.seed), "boot",
+        (json_int_t)loop->options.boot, "supervised", supervised_document(loop), "requests",
+        (json_int_t)loop->sequence, "waiting", waiting_document(loop), "clock",
+        clock_document(loop), "listening", listeners_document(loop), "engine",
+        engine_document(loop), "journal", journal_document(loop), "connections",
+        (json_int_t)loop->clients_open, "bytes_under_way", (json_int_t)loop->under_way, "last_seq",
+        (json_int_t)qn_trace_last_seq(loop->parts.trace), "options", loop->options.shown);
     qn_control_answer(call, 200, document);
 }
 

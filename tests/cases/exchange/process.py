@@ -35,7 +35,7 @@ def program():
 class Server:
     """One server process. Its diagnostics go to a file, which is searched for sanitizer reports."""
 
-    def __init__(self, *options, clock="virtual"):
+    def __init__(self, *options, clock="virtual", seed=7):
         self.options = options
         self.log_file = tempfile.NamedTemporaryFile(prefix="quern-log-", delete=False)
         environment = dict(os.environ)
@@ -44,7 +44,7 @@ class Server:
         for name in [n for n in environment if n.startswith("QUERN_")]:
             del environment[name]
         self.process = subprocess.Popen(
-            [program(), "serve", "--bind", "127.0.0.1:0", "--clock", clock, "--seed", "7", *options],
+            [program(), "serve", "--bind", "127.0.0.1:0", "--clock", clock, "--seed", str(seed), *options],
             stdin=subprocess.DEVNULL,
             stdout=self.log_file,
             stderr=self.log_file,
