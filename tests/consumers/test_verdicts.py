@@ -76,7 +76,9 @@ class Check:
     def __init__(self, name, folder):
         make, arguments, options = RUNS[name]
         report = folder / (name + ".json")
-        command = [PROGRAM, "check", "--json", str(report), *options, "--", *make(*arguments)]
+        self.kept = folder / name
+        command = [PROGRAM, "check", "--json", str(report), "--keep", str(self.kept), *options, "--",
+                   *make(*arguments)]
         done = subprocess.run(
             command,
             capture_output=True,
@@ -161,6 +163,26 @@ def test_wrong_consumer_passes_where_its_mistake_does_not_show(checks, name):
     check = checks(name)
     assert check.verdict("base.drain-and-profile") == "PASS", check.printed
     assert check.verdict("base.ack-after-effect") == "PASS", check.printed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "reference",
+        "reference-workers",
+        "reference-fifo",
+        "reference-workers-fifo",
+        "sqs-consumer",
+        "sqs-consumer-fifo",
+    ],
+)
+def test_right_consumer_relies_on_nothing_that_aws_does_not_promise(checks, name):
+    """Also not while things are broken around it."""
+    traces = sorted(checks(name).kept.glob("*.jsonl"))
+    assert traces, checks(name).printed
+    for trace in traces:
+        answer = subprocess.run([PROGRAM, "assumptions", str(trace)], capture_output=True, text=True)
+        assert answer.returncode == 0, "%s: %s" % (trace.name, answer.stdout + answer.stderr)
 
 
 @pytest.mark.parametrize("name", ["sqs-consumer", "sqs-consumer-fifo"])
