@@ -31,6 +31,7 @@ class Account:
         self.counts = {}  # message id -> [(receive count, order of the answer)]
         self.deletes = {}  # message id -> [(receive count, order and wall milliseconds of the answer)]
         self.returned = []  # (message id, count, wall milliseconds) of a delete behind which it came again
+        self.fallen = []  # (message id, what is wrong) of a count that is not above the ones before
         self.early = []  # (earlier body, body): begun before the earlier one of its group was done
         self.receives = self.effects = self.duplicates = 0
 
@@ -94,7 +95,7 @@ class Account:
         count = int(message["Attributes"]["ApproximateReceiveCount"])
         before = max((n for n, order in self.counts.get(mid, ()) if order < asked), default=0)
         if count <= before:
-            self.wrong("%r of %s came with count %d after %d", body, queue, count, before)
+            self.fallen.append((mid, "%r of %s came with count %d after %d" % (body, queue, count, before)))
         self.counts.setdefault(mid, []).append((count, answered))
         for deleted, order, wall_ms in self.deletes.get(mid, ()):
             if order < asked:
@@ -128,16 +129,18 @@ class Account:
         with self.lock:
             return [b for b, s in self.sends.items() if s.is_answered and not s.is_done and not is_poison(b)]
 
-    def settle(self, stored):
+    def settle(self, stored, copied=()):
         """stored: queue -> its messages as the control API shows them, dead-letter queues too, when
-        nothing is under way any more. The bodies that are dead letters."""
+        nothing is under way any more. copied: the ids of which a fault made copies; each counts its
+        receives, and becomes a dead letter, for itself. The bodies that are dead letters."""
+        self.problems += [text for mid, text in self.fallen if mid not in copied]
         places = {}
         for queue, messages in stored.items():
             for message in messages:
                 places.setdefault(message["message_id"], []).append((queue, message["body"]))
         for mid, found in places.items():
-            if len(found) > 1 and len({queue for queue, _ in found}) > 1:
-                self.wrong("%s is in more than one queue: %s", mid, found)
+            if len(found) > 1 and mid not in copied:
+                self.wrong("%s is there more than once: %s", mid, found)
         kept = {}
         for found in places.values():
             kept.setdefault(found[0][1], set()).update(queue for queue, _ in found)

@@ -42,8 +42,9 @@ def md5(text):
 class Caller:
     """Calls by AWS JSON on a connection that is made anew whenever it breaks."""
 
-    def __init__(self, port, name, give_up):
+    def __init__(self, port, name, give_up, answer_s=ANSWER_S):
         self.port = port
+        self.answer_s = answer_s
         self.give_up = give_up
         self.http = None
         self.calls = self.unanswered = self.refused = 0
@@ -64,9 +65,9 @@ class Caller:
         try:
             if self.http is None:
                 self.http = http.client.HTTPConnection("127.0.0.1", self.port)
-            self.http.timeout = ANSWER_S + wait_s
+            self.http.timeout = self.answer_s + wait_s
             if self.http.sock is not None:
-                self.http.sock.settimeout(ANSWER_S + wait_s)
+                self.http.sock.settimeout(self.answer_s + wait_s)
             self.http.request("POST", "/", json.dumps(members).encode(), headers)
             answer = self.http.getresponse()
             document = json.loads(answer.read() or b"{}")

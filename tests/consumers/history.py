@@ -66,10 +66,10 @@ class Message:
     def __init__(self):
         self.queue = None
         self.group = self.serial = None
-        self.count = 0
-        self.is_there = False
+        self.there = 0  # more than once when a fault made copies
+        self.copies = 0
         self.lease_end = None
-        self.grants = {}  # receive count -> wall milliseconds
+        self.grants = []  # (receive count, wall milliseconds)
         self.named = set()  # the faults that named it
 
 
@@ -120,12 +120,12 @@ class History:
         self._there(message, event["mid"])
 
     def _there(self, message, mid):
-        message.is_there = True
+        message.there += 1
         if message.serial is not None:
             self.groups.setdefault((message.queue, message.group), set()).add(mid)
 
     def _gone(self, message, mid):
-        message.is_there = False
+        message.there -= 1
         message.lease_end = None
         self.groups.get((message.queue, message.group), set()).discard(mid)
 
@@ -133,16 +133,18 @@ class History:
         message = self.message(event)
         if not message.named & set(COPIES):
             self.wrong(event, "%s has a copy, and no fault names it", event["mid"])
+        message.copies += 1
         self._there(message, event["mid"])
 
     def on_lease_grant(self, event):
         message, mid = self.message(event), event["mid"]
-        if not message.is_there:
+        if message.there <= 0:
             self.wrong(event, "%s is handed out, and was deleted or never sent", mid)
-        if event["n"] <= message.count:
-            self.wrong(event, "%s has count %d after %d", mid, event["n"], message.count)
-        message.count = event["n"]
-        message.grants[event["n"]] = event["wt"]
+        before = [n for n, _ in message.grants]
+        # Each copy counts for itself from where it was made.
+        if max(before, default=0) >= event["n"] and not before.count(event["n"]) <= message.copies:
+            self.wrong(event, "%s has count %d after %d", mid, event["n"], max(before))
+        message.grants.append((event["n"], event["wt"]))
         if message.serial is not None:
             self._check_group(event, message)
             self.batch.add(mid)
@@ -161,25 +163,29 @@ class History:
 
     def on_msg_delete(self, event):
         message = self.message(event)
-        if not message.is_there:
+        if message.there <= 0:
             self.wrong(event, "%s is deleted twice", event["mid"])
         self._gone(message, event["mid"])
 
     def on_msg_dlq(self, event):
         message = self.message(event)
         limit = self.limits.get(message.queue)
-        if limit is None or message.count != limit:
-            self.wrong(event, "%s becomes a dead letter after %d receives of %s", event["mid"], message.count, limit)
+        if event["n"] != limit:
+            self.wrong(event, "%s becomes a dead letter after %d receives of %s", event["mid"], event["n"], limit)
         self._gone(message, event["mid"])
 
     # ---- with what the clients say ----
+
+    def copied(self):
+        """The ids of messages that are, or were, there more than once."""
+        return {mid for mid, message in self.messages.items() if message.copies}
 
     def explain(self, returned):
         """Each (message id, count of the handle that deleted it, wall milliseconds of the answer) that
         came back: a fault named it, or the handle was no longer the newest one."""
         for mid, count, answered_ms in returned:
             message = self.messages.get(mid, Message())
-            was_stale = any(n > count and wall_ms <= answered_ms for n, wall_ms in message.grants.items())
+            was_stale = any(n > count and wall_ms <= answered_ms for n, wall_ms in message.grants)
             if not was_stale and not message.named & set(RETURNS):
                 self.problems.append("%s was deleted by handle %d and came back; no fault names it" % (mid, count))
         return self.problems

@@ -69,11 +69,11 @@ class World:
             finally:
                 connection.close()
 
-    def founder(self):
-        return Caller(self.port, "founder", self.give_up)
+    def caller(self, name, **how):
+        return Caller(self.port, name, self.give_up, **how)
 
     def make_queues(self):
-        caller = self.founder()
+        caller = self.caller("founder")
         for kind in self.kinds:
             attributes = {"VisibilityTimeout": str(kind.visibility_s), **(FIFO if kind.is_fifo else {})}
             if kind.dead is not None:
@@ -104,12 +104,13 @@ class World:
         self.done.set()
         self._join(self.consumers, 30)
         self.give_up.set()
-        self.letters = self.account.settle(self.stored())
+        stored = self.stored()
         events = self.reader.stop()
         if self.reader.missed:
             self.account.wrong("%d events of the trace were missed", self.reader.missed)
         self.history.judge(events)
         self.history.explain(self.account.returned)
+        self.letters = self.account.settle(stored, self.history.copied())
         return self.account.problems + self.history.problems, fired
 
     def rules(self):
