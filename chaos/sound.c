@@ -59,7 +59,9 @@ static bool has_room(const struct qn_rule_action *action, const struct qn_rule_s
 {
     switch (action->verb) {
     case QN_DO_DUP_IN_BATCH: /* an answer never holds more than was asked for */
-        return subject->max != 1;
+        return subject->max != 1 && subject->message_count > 0;
+    case QN_DO_DELIVER_TO_BOTH:
+        return subject->message_count > 0;
     case QN_DO_DELIVER_AGAIN: /* single messages of a FIFO queue are kept back for nobody */
         return !subject->is_fifo || qn_str_is_none(action->text);
     default:

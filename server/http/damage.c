@@ -130,8 +130,8 @@ void qn_damage_behind_answer(struct qn_call *call)
     if (call->cut_by == QN_VERDICT_RESET) {
         qn_fault_reset(call->client);
     } else if (call->cut_by == QN_VERDICT_CRASH) {
-        qn_fault_crash(call->loop, &(struct qn_crash){call->rule, QN_STR_NONE, QN_STR_NONE,
-                                                      call->restart_ms});
+        qn_fault_crash(call->loop,
+                       &(struct qn_crash){call->rule, QN_STR_NONE, QN_STR_NONE, call->restart_ms});
     }
 }
 

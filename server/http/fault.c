@@ -65,6 +65,8 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
         stop(call, call->is_released ? &loop->delayed : &loop->held, go_on_at, verdict->then);
         call->is_released = false;
         return true;
+    case QN_VERDICT_DELIVER_TO_BOTH:
+        return qn_pair_waits(call, verdict);
     case QN_VERDICT_HANG:
         call->due_ms = 0;
         stop(call, &loop->hanging, go_on_at, NULL);

@@ -123,6 +123,7 @@ struct qn_call {
     bool is_recorded;         /* and its answer is not */
     struct qn_str references; /* what its answer gave to later requests, when it is recorded */
     const struct qn_verdict *verdict; /* what ARRIVE said about entries, or NULL */
+    struct qn_pairing *pair;          /* it waits for another receive of its queue, or NULL */
     struct qn_facts *facts;           /* as of PRE_COMMIT, for the later points */
     struct qn_str account;            /* of the queue it names */
     struct qn_str queue;
@@ -402,6 +403,16 @@ bool qn_damage_is_noted(const struct qn_call *call);
 struct MHD_Response *qn_damage_response(struct qn_call *call);
 /* Lets slow answers go on whose time has come; INT64_MAX: all. */
 void qn_damage_go_on(struct qn_loop *loop, int64_t monotonic_ms);
+
+/* ---- pair.c ---- */
+
+/* The verdict that another receive gets the messages too: the call waits for it, a while. False: it
+ * is there, or the call must go on alone. */
+bool qn_pair_waits(struct qn_call *call, const struct qn_verdict *verdict);
+/* The call that waits for this receive, now taken off its list; NULL: none does. */
+struct qn_call *qn_pair_take(struct qn_call *call, const struct qn_verdict *verdict);
+/* What the first has received is for the second's transaction as well. */
+void qn_pair_share(const struct qn_call *first, struct qn_tx *tx);
 
 /* ---- effect.c ---- */
 

@@ -202,33 +202,67 @@ static bool is_ready(struct qn_call *call, struct qn_tx *tx, bool asks)
     return !qn_room_waits_for_settling(call, tx, asks);
 }
 
-static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verdict *verdict)
-{
-    struct qn_request *request = &call->request;
+/* One execution, and what came of it. */
+struct run {
+    struct qn_call *call;
+    struct qn_tx tx;
     struct qn_error err;
     bool ok;
+};
+
+static void run(struct run *run, const struct qn_verdict *verdict)
+{
+    struct qn_call *call = run->call;
+    struct qn_request *request = &call->request;
 
     request->output = qn_arena_alloc(&request->arena, request->action->output->size);
     if (request->output == NULL) {
-        qn_fail(&err, QN_ERR_INTERNAL, "The request needs too much memory.");
-        fail(call, &err);
+        run->ok = qn_fail(&run->err, QN_ERR_INTERNAL, "The request needs too much memory.");
         return;
     }
-    tx->verdict = verdict->kind != QN_VERDICT_PASS ? verdict : call->verdict;
-    tx->facts = call->facts;
-    ok = request->action->execute(tx, request->input, request->output, &err);
-    if (ok && tx->park.queue == NULL) {
-        qn_facts_learn(call, tx);
+    run->tx.verdict = verdict->kind != QN_VERDICT_PASS ? verdict : call->verdict;
+    run->tx.facts = call->facts;
+    run->ok = request->action->execute(&run->tx, request->input, request->output, &run->err);
+    if (run->ok && run->tx.park.queue == NULL) {
+        qn_facts_learn(call, &run->tx);
         take_output(call);
     }
     qn_loop_keep(call->loop);
-    if (!ok) {
-        fail(call, &err);
-    } else if (tx->park.queue != NULL) {
-        qn_call_park(call, &tx->park);
+}
+
+static void conclude(struct run *run)
+{
+    if (!run->ok) {
+        fail(run->call, &run->err);
+    } else if (run->tx.park.queue != NULL) {
+        qn_call_park(run->call, &run->tx.park);
     } else {
-        finish(call);
+        finish(run->call);
     }
+}
+
+/* A receive for which another one waits brings that one along: it is executed before this one, and
+ * both are answered at the same moment. */
+static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verdict *verdict)
+{
+    struct run own = {.call = call, .tx = *tx};
+    struct run first = {.call = qn_pair_take(call, verdict)};
+    bool is_along = first.call != NULL && is_ready(first.call, &first.tx, false);
+
+    if (is_along) {
+        run(&first, &pass);
+        if (first.ok && first.tx.park.queue == NULL) {
+            qn_pair_share(first.call, &own.tx);
+        }
+    }
+    if (first.call != NULL) {
+        first.call->pair = NULL;
+    }
+    run(&own, verdict);
+    if (is_along) {
+        conclude(&first);
+    }
+    conclude(&own);
 }
 
 /* Goes on behind PRE_COMMIT. */
@@ -237,6 +271,7 @@ static void resume(struct qn_call *call)
     struct qn_verdict verdict;
     struct qn_tx tx;
 
+    call->pair = NULL; /* it waited long enough */
     if (is_ready(call, &tx, false)) {
         verdict = qn_fault_take_next(call);
         if (heed_pre_commit(call, &verdict)) {

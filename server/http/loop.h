@@ -38,7 +38,7 @@ struct qn_loop_options {
     size_t under_way_max; /* bytes of requests and answers; beyond, no further body is read */
     bool trace_is_wanted; /* from the start; otherwise from the first reader on */
     bool watches_assumptions;
-    const json_t *shown;  /* options for GET info */
+    const json_t *shown;                  /* options for GET info */
     struct qn_failpoint_reach failpoints; /* those that can be met here */
 };
 

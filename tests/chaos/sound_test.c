@@ -170,6 +170,7 @@ static bool applies(const struct row *row, size_t event, bool is_fifo)
     struct qn_error err;
     char text[200];
     bool is_of_sink = event == EVENTS - 1;
+    struct qn_fact_message message = {.message_id = QN_STR("id"), .receive_count = 1};
 
     (void)snprintf(text, sizeof(text), "on %s do %s", events[event], row->words);
     cr_assert(qn_rule_parse(qn_str_from_cstr(text), 1, NULL, &rule, &err), "%s", err.message);
@@ -177,6 +178,8 @@ static bool applies(const struct row *row, size_t event, bool is_fifo)
                          qn_str_from_cstr(events[event]), &rule->arena);
     subject.queue = is_fifo ? QN_STR("q.fifo") : QN_STR("q");
     subject.is_fifo = is_fifo;
+    subject.messages = &message;
+    subject.message_count = 1;
     bool matches = qn_rule_match(rule, &subject) != 0;
     qn_rule_free(rule);
     return matches;

@@ -1,6 +1,9 @@
 """What faults did to stored messages is journaled like what requests did: a restart right behind it
 loses nothing and adds nothing."""
+import threading
+
 import pytest
+from durable import Connection
 
 
 def rule(store, text):
@@ -67,6 +70,25 @@ def test_both_of_one_answer_hold(store):
     store.send(url, "m")
     rule(store, "on ReceiveMessage once do dup-in-batch")
     messages = store.receive(url)
+    store.restart()
+    url = store.url("q")
+    assert len(messages) == 2 and store.counts(url) == (0, 2, 0)
+    delete_each(store, url, messages)
+
+
+def test_what_went_to_both_is_leased_to_both(store):
+    url = store.queue("q")
+    store.send(url, "m")
+    rule(store, "on ReceiveMessage once do deliver-to-both")
+    other = Connection(store.server.port)
+    messages = []
+    thread = threading.Thread(target=lambda: messages.extend(other.call("ReceiveMessage", {"QueueUrl": url})["Messages"]))
+    thread.start()
+    while store.server.control("GET", "/_quern/rules")[1]["rules"][0]["fired"] == 0:
+        pass
+    messages.extend(store.receive(url))
+    thread.join(20)
+    other.close()
     store.restart()
     url = store.url("q")
     assert len(messages) == 2 and store.counts(url) == (0, 2, 0)

@@ -1,4 +1,6 @@
-"""Faults of messages: those that come twice."""
+"""Faults of messages: those that come twice, and those that others make."""
+from exchange import wire
+
 from fault_rows import row
 
 
@@ -33,5 +35,25 @@ def dup_in_batch(scene):
     scene.send()
     scene.arm()
     messages = scene.receive(10)
+    assert counts_of(messages) == [1, 2] and scene.counts() == (0, 2)
+    delete_each(scene, messages)
+
+
+def messages_of(scene, exchange):
+    """What an answer on a socket of its own brought."""
+    read = wire.read_json if scene.protocol == "json" else wire.read_xml
+    return read("ReceiveMessage", exchange.seen().reply()).members.get("Messages", [])
+
+
+@row("deliver-to-both", "on ReceiveMessage once at {point} do deliver-to-both as fault")
+def deliver_to_both(scene):
+    scene.send()
+    scene.arm()
+    asked = {"QueueUrl": scene.url, "MaxNumberOfMessages": 10, "AttributeNames": ["All"]}
+    first = scene.exchange("ReceiveMessage", **asked)
+    scene.until_fired()
+    assert first.has_nothing() and scene.counts() == (1, 0)
+    second = scene.exchange("ReceiveMessage", **asked)
+    messages = messages_of(scene, first) + messages_of(scene, second)
     assert counts_of(messages) == [1, 2] and scene.counts() == (0, 2)
     delete_each(scene, messages)

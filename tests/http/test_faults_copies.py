@@ -162,3 +162,115 @@ def test_a_fifo_message_comes_twice_only_by_a_rule_that_says_unsound(rules, part
         one.delete(queue, message)
     assert rules.counts(name + ".fifo") == (0, 0, 0)
     one.call("DeleteQueue", QueueUrl=queue)
+
+
+# To both
+
+
+def waiting(rules, one, queue, **members):
+    """A receive that waits for another one."""
+    fired = rules.fired()
+    first = one.later("ReceiveMessage", QueueUrl=queue, **members)
+    while rules.fired() == fired:
+        assert first.is_waiting()
+    return first
+
+
+def bodies_of(members):
+    return [message["Body"] for message in members.get("Messages", [])]
+
+
+def test_two_receives_get_the_same_messages(rules, party, queue, name):
+    rules.add("on ReceiveMessage once do deliver-to-both")
+    party().send(queue, "a", "b", "c")
+    first = waiting(rules, party("A"), queue, MaxNumberOfMessages=2)
+    second = party("B").receive(queue)
+    assert bodies_of(first.result()) == ["a", "b"]
+    assert [m["Body"] for m in second] == ["a", "b", "c"] and [count_of(m) for m in second] == [2, 2, 1]
+    assert rules.counts(name) == (0, 5, 0)
+    for message in first.result()["Messages"] + second:
+        party().delete(queue, message)
+    assert rules.counts(name) == (0, 0, 0)
+
+
+def test_the_second_gets_no_more_than_it_asked_for(rules, party, queue, name):
+    rules.add("on ReceiveMessage once do deliver-to-both")
+    party().send(queue, "a", "b")
+    first = waiting(rules, party("A"), queue, MaxNumberOfMessages=2)
+    assert party("B").bodies(queue, 1) == ["a"]
+    assert bodies_of(first.result()) == ["a", "b"]
+    assert rules.counts(name) == (0, 3, 0)
+
+
+def test_only_the_named_messages_go_to_both(rules, party, queue):
+    rules.add('on ReceiveMessage where body."k"=2 once do deliver-to-both')
+    party().send(queue, '{"k":1}', '{"k":2}')
+    first = waiting(rules, party("A"), queue, MaxNumberOfMessages=10)
+    assert party("B").bodies(queue) == ['{"k":2}']
+    assert bodies_of(first.result()) == ['{"k":1}', '{"k":2}']
+
+
+def test_a_rule_for_each_receive_pairs_them(rules, party, queue, name):
+    rules.add("on ReceiveMessage do deliver-to-both")
+    party().send(queue, "m")
+    first = waiting(rules, party("A"), queue)
+    assert party("B").bodies(queue) == bodies_of(first.result()) == ["m"]
+    assert rules.fired() == 2
+
+
+def test_two_polls_that_wait_are_paired_at_once(server, rules, party, queue, name):
+    rules.add("on ReceiveMessage once do deliver-to-both")
+    polls = [party(key).later("ReceiveMessage", QueueUrl=queue, WaitTimeSeconds=20) for key in "AB"]
+    while server.control("GET", "/_quern/queues/" + name)[1]["waiting_polls"] < 2:
+        pass
+    party().send(queue, "m")
+    assert [bodies_of(poll.result()) for poll in polls] == [["m"], ["m"]]
+    assert rules.counts(name) == (0, 2, 0)
+
+
+def test_a_client_that_leaves_meanwhile_takes_nothing_with_it(server, rules, party, queue, name):
+    rules.add("on ReceiveMessage once do deliver-to-both")
+    party().send(queue, "m")
+    with server.connect() as gone:
+        body = b'{"QueueUrl":"%s"}' % queue.encode()
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\n"
+        head += b"Content-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n" % len(body)
+        gone.sendall(head + body)
+        while rules.fired() == 0:
+            pass
+    (message,) = party("B").receive(queue)
+    assert count_of(message) == 1 and rules.counts(name) == (0, 1, 0)
+
+
+def test_alone_a_receive_goes_on_after_five_seconds(rules, party, queue, name):
+    rules.add("on ReceiveMessage once do deliver-to-both")
+    party().send(queue, "m")
+    first = waiting(rules, party("A"), queue)
+    assert rules.counts(name) == (1, 0, 0)
+    assert bodies_of(first.result()) == ["m"]
+    assert rules.counts(name) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("is_unsound", [False, True])
+def test_two_receives_of_a_fifo_queue_get_the_same_only_unsound(rules, party, name, is_unsound):
+    made = party().call("CreateQueue", QueueName=name + ".fifo", Attributes={"FifoQueue": "true"})
+    queue = made["QueueUrl"]
+    rules.add("%son ReceiveMessage once do deliver-to-both" % ("unsound " if is_unsound else ""))
+    party().send(queue, "m", MessageGroupId="g", MessageDeduplicationId="d")
+    if is_unsound:
+        first = waiting(rules, party("A"), queue)
+        assert party("B").bodies(queue) == bodies_of(first.result()) == ["m"]
+    else:
+        assert (party("A").bodies(queue), party("B").bodies(queue), rules.fired()) == (["m"], [], 0)
+    party().call("DeleteQueue", QueueUrl=queue)
+
+
+def test_a_receive_of_another_queue_is_no_partner(rules, party, queue, name):
+    rules.add("on ReceiveMessage where queue=%s once do deliver-to-both" % name)
+    other = party().call("CreateQueue", QueueName=name + "-other")["QueueUrl"]
+    party().send(queue, "m")
+    party().send(other, "n")
+    first = waiting(rules, party("A"), queue)
+    assert party("B").bodies(other) == ["n"] and first.is_waiting()
+    assert party("B").bodies(queue) == bodies_of(first.result()) == ["m"]
+    party().call("DeleteQueue", QueueUrl=other)
