@@ -1,6 +1,8 @@
 /* `quern queues`, `quern peek`, `quern health`: looking without touching. */
 #include <stdio.h>
+#include <time.h>
 
+#include "server/base/clock.h"
 #include "server/cli/remote.h"
 
 static int64_t integer(const json_t *object, const char *name)
@@ -179,18 +181,45 @@ int qn_peek_main(int argc, char **argv)
 
 /* ---- health ---- */
 
+enum { HEALTH_WAIT = QN_REMOTE_COUNT, HEALTH_OPTIONS, WAIT_MAX_S = 3600, ASK_AGAIN_MS = 50 };
+
+static const struct qn_option health_options[] = {
+    QN_REMOTE_OPTIONS,
+    {"wait", "N", "0", "s", "wait so long for a server that is just starting", 0},
+};
+
+/* Whether the server is well; asks again until wait_s are over. */
+static bool ask_health(const struct qn_remote *remote, int64_t wait_s, json_t **ret_answer,
+                       struct quern_error *err)
+{
+    int64_t until_ms = qn_clock_monotonic_ms() + wait_s * 1000;
+    const struct timespec pause = {.tv_nsec = ASK_AGAIN_MS * 1000000L};
+
+    while (!quern_http_get(remote->client, "/_quern/health", ret_answer, err)) {
+        if (qn_clock_monotonic_ms() >= until_ms) {
+            return false;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 int qn_health_main(int argc, char **argv)
 {
     struct qn_remote remote;
     struct quern_error err;
+    struct qn_error wrong;
     json_t *answer;
+    int64_t wait_s;
     int code = QN_EXIT_OK;
 
-    if (!qn_remote_open(&remote, "health", queues_options, QN_REMOTE_COUNT, 0, 0, argc, argv,
+    if (!qn_remote_open(&remote, "health", health_options, HEALTH_OPTIONS, 0, 0, argc, argv,
                         &code)) {
         return code;
     }
-    if (!quern_http_get(remote.client, "/_quern/health", &answer, &err)) {
+    if (!qn_options_integer(&remote.options, HEALTH_WAIT, 0, WAIT_MAX_S, &wait_s, &wrong)) {
+        code = qn_remote_misuse(&remote, &wrong);
+    } else if (!ask_health(&remote, wait_s, &answer, &err)) {
         code = qn_remote_fail(&remote, &err);
     } else if (qn_remote_wants_json(&remote)) {
         qn_remote_print_json(answer);

@@ -98,7 +98,10 @@ def filled(word):
     for placeholder, value in PLACEHOLDERS.items():
         word = re.sub(r"\b%s\b" % placeholder, value, word)
     yield re.sub(r" \[[^]]*\]", "", word)
-    yield re.sub(r"[][]", "", word)
+    whole = re.sub(r"[][]", "", word)
+    choice = re.search(r"\S+\\\|\S+", whole)  # a|b, with the table's escape
+    for one in choice[0].split("\\|") if choice else [""]:
+        yield whole.replace(choice[0], one) if choice else whole
 
 
 def test_each_action_that_the_server_carries_out_is_on_the_page():

@@ -1,5 +1,6 @@
 """Subcommands against a running server."""
 import json
+import socket
 import subprocess
 
 import pytest
@@ -136,6 +137,27 @@ def test_the_port_of_the_server_is_taken_from_its_variable(server):
     assert succeeds(run("health", QUERN_PORT=port)) == "ok\n"
     assert succeeds(run("health", QUERN_PORT="1", AWS_ENDPOINT_URL=server.endpoint)) == "ok\n"
     assert "127.0.0.1:1:" in run("health", QUERN_PORT="1", AWS_ENDPOINT_URL="").stderr
+
+
+def test_health_waits_for_a_server_that_starts():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    asking = subprocess.Popen(
+        [process.program(), "health", "--wait", "60"], env=environment(QUERN_PORT=str(port)), stdout=subprocess.PIPE
+    )
+    server = process.Server("--bind", "127.0.0.1:%d" % port)
+    assert asking.communicate(timeout=60)[0] == b"ok\n" and asking.returncode == 0
+    server.stop()
+
+
+def test_health_waits_no_longer_than_it_should():
+    answer = run("health", "--wait", "1", QUERN_PORT="1")
+    assert answer.returncode == 1 and "127.0.0.1:1" in answer.stderr
+
+
+def test_health_refuses_a_wait_that_is_none():
+    assert "--wait" in refused("health", "--wait", "-1")
 
 
 @pytest.mark.parametrize("words", [["health"], ["queues"], ["send", "q", "x"], ["peek", "q"]])
