@@ -72,6 +72,10 @@ static bool check_action(const struct qn_plan_options *options, const struct qn_
         !check_failpoint(options, rule, action, mistakes)) {
         return false;
     }
+    if (action->verb == QN_DO_JUMP && !options->clock_is_virtual) {
+        return refuse(rule, action->source, mistakes,
+                      "a real clock cannot jump: start the server with --clock virtual");
+    }
     if (action->after_ms > 0 && verb->need == QN_NEEDS_REQUEST) {
         return refuse(rule, action->source, mistakes,
                       "the request would not wait for \"%s\": write \"delay D then %s\"",

@@ -61,6 +61,22 @@ static struct qn_str copy(char **end, struct qn_str text)
     return kept;
 }
 
+/* At these points a part of the answer, or all of it, has left. */
+static bool waits_for_answer(const struct qn_plan_rule *from, const struct qn_effect *effect)
+{
+    return !qn_str_is_none(effect->request) && (from->rule->point == QN_RULE_MID_RESPONSE ||
+                                                from->rule->point == QN_RULE_POST_RESPONSE);
+}
+
+static void join(struct qn_plan_effect **place, struct qn_plan_effect *item)
+{
+    while (*place != NULL && (*place)->effect.due_ms <= item->effect.due_ms) {
+        place = &(*place)->next;
+    }
+    item->next = *place;
+    *place = item;
+}
+
 static void add(struct qn_plan *plan, const struct qn_plan_rule *from, struct qn_effect effect)
 {
     struct qn_str *const texts[] = {&effect.rule,  &effect.request,    &effect.account,
@@ -78,12 +94,26 @@ static void add(struct qn_plan *plan, const struct qn_plan_rule *from, struct qn
     }
     item->effect = effect;
     item->from = from;
-    struct qn_plan_effect **place = &plan->effects;
-    while (*place != NULL && (*place)->effect.due_ms <= effect.due_ms) {
-        place = &(*place)->next;
+    if (waits_for_answer(from, &effect)) {
+        join(&plan->waiting, item);
+    } else {
+        join(&plan->effects, item);
     }
-    item->next = *place;
-    *place = item;
+}
+
+void qn_plan_answer_left(struct qn_plan *plan, struct qn_str request)
+{
+    struct qn_plan_effect **place = &plan->waiting;
+
+    while (*place != NULL) {
+        struct qn_plan_effect *item = *place;
+        if (qn_str_equal(item->effect.request, request)) {
+            *place = item->next;
+            join(&plan->effects, item);
+        } else {
+            place = &item->next;
+        }
+    }
 }
 
 static void add_for_each(struct qn_plan *plan, const struct qn_plan_rule *from,
@@ -206,10 +236,8 @@ enum qn_rule_verb qn_chain_queue(struct qn_plan *plan, const struct qn_plan_rule
     return first;
 }
 
-void qn_chain_drop(struct qn_plan *plan, const struct qn_plan_rule *from)
+static void drop(struct qn_plan_effect **place, const struct qn_plan_rule *from)
 {
-    struct qn_plan_effect **place = &plan->effects;
-
     while (*place != NULL) {
         struct qn_plan_effect *effect = *place;
         if (from == NULL || effect->from == from) {
@@ -219,6 +247,12 @@ void qn_chain_drop(struct qn_plan *plan, const struct qn_plan_rule *from)
             place = &effect->next;
         }
     }
+}
+
+void qn_chain_drop(struct qn_plan *plan, const struct qn_plan_rule *from)
+{
+    drop(&plan->effects, from);
+    drop(&plan->waiting, from);
 }
 
 bool qn_plan_take_effect(struct qn_plan *plan, int64_t now_ms, struct qn_effect *ret_effect)

@@ -27,6 +27,7 @@ struct qn_plan_options {
      * any. Must outlive the plan. */
     const char *const *actions;
     size_t action_count;
+    bool clock_is_virtual;                /* so it can jump */
     struct qn_failpoint_reach failpoints; /* those that `crash server at` may name */
 };
 
@@ -93,6 +94,9 @@ int64_t qn_plan_next_ms(const struct qn_plan *plan);
 /* Takes the next effect that is due, in order; false when there is none. Its texts live until the
  * next call. */
 bool qn_plan_take_effect(struct qn_plan *plan, int64_t now_ms, struct qn_effect *ret_effect);
+/* What rules at mid-response and post-response want done waits until so much of the request's
+ * answer has left, or it ended in another way. */
+void qn_plan_answer_left(struct qn_plan *plan, struct qn_str request_id);
 /* Moves the `fault` and `mark` events of what was observed to the end of a list. To be asked after
  * each qn_plan_observe, outside of the append that called it. */
 void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events);

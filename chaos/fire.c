@@ -1,6 +1,7 @@
 /* What a rule that fires gives: a verdict and events here, effects in chain.c. */
 #include "chaos/plan.h"
 #include "chaos/verbs.h"
+#include "server/base/log.h"
 
 enum { IDS_SHOWN = 10 };
 
@@ -97,6 +98,7 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
                                    .rule = from->name,
                                    .entry_mask = decision->fired,
                                    .count = -1,
+                                   .fraction = fraction_of(from->rule->point, action),
                                    .draw = qn_chain_draw(plan, from, decision->match, 0)};
     switch (action->verb) {
     case QN_DO_ERROR:
@@ -113,11 +115,8 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
                 : decision->fired & qn_rule_pred_match(action->entries, scene->subject);
         break;
     case QN_DO_SHORT:
-        verdict->count = action->count;
-        break;
     case QN_DO_BANDWIDTH: /* what comes before the point leaves as fast as it goes */
         verdict->count = action->count;
-        verdict->fraction = fraction_of(from->rule->point, action);
         break;
     case QN_DO_SLOW_CLOSE:
         verdict->delay_ms = action->duration_ms;
@@ -137,7 +136,6 @@ static void judge(const struct qn_plan *plan, const struct qn_plan_rule *from,
     case QN_DO_CLOSE:
     case QN_DO_TRUNCATE:
     case QN_DO_HANG:
-        verdict->fraction = fraction_of(from->rule->point, action);
         verdict->count = action->bytes;
         break;
     default:
@@ -208,7 +206,6 @@ static struct qn_str harness_target(const struct qn_rule_action *action,
         return qn_arena_format(scene->arena, "instance=%.*s", QN_STR_ARG(instance));
     }
     case QN_DO_RESTART:
-    case QN_DO_FREEZE:
         return QN_STR("server");
     default:
         return QN_STR("harness");
@@ -224,9 +221,9 @@ static struct qn_str words_from(const struct qn_rule *rule, size_t i)
                   (size_t)(last.ptr + last.len - rule->actions[i].source.ptr));
 }
 
-static void tell_fault(const struct qn_plan_rule *from, const struct qn_plan_scene *scene,
-                       const struct qn_rule_decision *decision, uint64_t hit,
-                       enum qn_rule_verb done)
+static void tell_fault(const struct qn_plan *plan, const struct qn_plan_rule *from,
+                       const struct qn_plan_scene *scene, const struct qn_rule_decision *decision,
+                       uint64_t hit, enum qn_rule_verb done)
 {
     const struct qn_rule *rule = from->rule;
     size_t harness = qn_plan_harness_part(rule);
@@ -242,6 +239,13 @@ static void tell_fault(const struct qn_plan_rule *from, const struct qn_plan_sce
         event.code = qn_str_from_cstr(qn_rule_verb_name(done));
     }
     qn_event_list_add(scene->events, &event);
+    qn_log(
+        QN_LOG_INFO, "chaos",
+        "fired rule=%.*s match=%lld on=%.*s target=%.*s queue=%.*s request=%.*s seed=%llu do=%.*s",
+        QN_STR_ARG(from->name), (long long)event.match, QN_STR_ARG(event.action),
+        QN_STR_ARG(event.target), QN_STR_ARG(event.queue), QN_STR_ARG(event.request),
+        (unsigned long long)(rule->when.has_seed ? rule->when.seed : plan->options.seed),
+        QN_STR_ARG(event.reason));
 }
 
 void qn_plan_tell_shadowed(const struct qn_plan_rule *from, const struct qn_plan_rule *first,
@@ -326,8 +330,13 @@ bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
     }
     enum qn_rule_verb first_effect = qn_chain_queue(plan, from, scene, decision);
     done = done == QN_DO_COUNT ? first_effect : done;
-    tell_fault(from, scene, decision,
+    tell_fault(plan, from, scene, decision,
                verdict.kind == QN_VERDICT_PASS ? decision->fired : verdict.entry_mask, done);
+    if (verdict.kind == QN_VERDICT_PASS) {
+        verdict.rule = from->name;
+        verdict.count = -1;
+        verdict.fraction = fraction_of(rule->point, &rule->actions[0]);
+    }
     *ret_verdict = verdict;
     return true;
 }

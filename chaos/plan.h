@@ -52,9 +52,10 @@ struct qn_plan {
     int64_t ready_ms;
     uint64_t *ready_slot; /* where it is kept, or NULL */
     struct qn_plan_effect *effects;
-    struct qn_plan_effect *taken; /* whose texts the caller still uses */
-    struct qn_event_list events;  /* of what was observed */
-    struct qn_arena arena;        /* for one event */
+    struct qn_plan_effect *waiting; /* for an answer to leave */
+    struct qn_plan_effect *taken;   /* whose texts the caller still uses */
+    struct qn_event_list events;    /* of what was observed */
+    struct qn_arena arena;          /* for one event */
 };
 
 /* Who is hit: a request at a point, or an event (facts NULL). */

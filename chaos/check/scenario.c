@@ -162,7 +162,8 @@ static bool is_restarted(const struct qn_rule *rule, size_t i)
 static bool check_servers_fault(const struct reader *reader, const struct qn_rule *rule)
 {
     /* What the harness starts its server with. */
-    const struct qn_plan_options server = {.failpoints = {.has_journal = true}};
+    const struct qn_plan_options server = {.clock_is_virtual = true,
+                                           .failpoints = {.has_journal = true}};
     struct qn_mistakes mistakes = {.count = 0};
     struct qn_error why;
 

@@ -157,6 +157,7 @@ static bool make_plan(struct qn_service *service, bool is_rehearsal, struct qn_e
         .seed = service->settings.seed,
         .counters = qn_trace_header(service->trace)->rule_counters,
         .start_ms = service->first_ms,
+        .clock_is_virtual = service->settings.clock_is_virtual,
         .actions = service->action_names,
         .action_count = QN_ACTION_COUNT,
         .failpoints = reach_of(&service->settings, false),
@@ -188,6 +189,7 @@ static bool make_loop(struct qn_service *service, bool is_rehearsal, struct qn_e
         .public_url = settings->public_url,
         .client_timeout_s = settings->client_timeout_s,
         .under_way_max = UNDER_WAY_MAX,
+        .fault_header = settings->fault_header,
         .trace_is_wanted = settings->trace != NULL ||
                            (service->legacy != NULL && service->legacy->trace_is_wanted),
         .watches_assumptions = settings->watches_assumptions,

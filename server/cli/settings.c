@@ -281,6 +281,7 @@ static bool read_rest(const struct qn_options *options, struct qn_settings *sett
     settings->watches_assumptions = qn_options_is_on(options, QN_SERVE_ASSUMPTIONS);
     settings->auto_create = qn_options_is_on(options, QN_SERVE_AUTO_CREATE);
     settings->aws_waits = qn_options_is_on(options, QN_SERVE_AWS_WAITS);
+    settings->fault_header = qn_options_is_on(options, QN_SERVE_FAULT_HEADER);
     if (settings->db == NULL && qn_options_text(options, QN_SERVE_SYNC) != NULL) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                        "--sync says how firmly --db FILE keeps: give --db too");

@@ -35,6 +35,7 @@ struct qn_settings {
     struct qn_limits limits;
     uint64_t seed;
     bool clock_is_virtual;
+    bool fault_header;
     int64_t clock_start_ms;
     size_t memory_max;
     unsigned client_timeout_s;

@@ -135,8 +135,33 @@ void qn_damage_behind_answer(struct qn_call *call)
     }
 }
 
+/* ---- effects at a place of the answer ---- */
+
+void qn_damage_note_effects(struct qn_call *call, const struct qn_verdict *verdict)
+{
+    double len = (double)call->answer.len;
+
+    if (!qn_str_is_none(verdict->rule)) {
+        call->effects_wait = true;
+        call->effects_at =
+            verdict->count >= 0 ? (size_t)verdict->count : (size_t)(len * verdict->fraction);
+    }
+}
+
+void qn_damage_do_effects(struct qn_call *call)
+{
+    if (call->effects_wait) {
+        call->effects_wait = false;
+        qn_plan_answer_left(call->loop->parts.plan, qn_str(call->request.request_id, 36));
+        qn_pass_catch_up(call->loop);
+    }
+}
+
+/* ---- the way of the bytes ---- */
+
 static ssize_t end_amid_answer(struct qn_call *call)
 {
+    qn_damage_do_effects(call);
     if (call->cut_by == QN_VERDICT_HANG) {
         call->due_ms = 0;
         qn_call_wait(call, &call->loop->hanging);
@@ -148,8 +173,6 @@ static ssize_t end_amid_answer(struct qn_call *call)
     qn_damage_behind_answer(call);
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
-
-/* ---- the way of the bytes ---- */
 
 static ssize_t wait_until(struct qn_call *call, int64_t due_ms)
 {
@@ -207,12 +230,20 @@ static ssize_t read_answer(void *state, uint64_t position, char *out, size_t max
     if (left == 0 && call->cuts) {
         return end_amid_answer(call);
     }
+    if (left == 0) {
+        qn_damage_do_effects(call);
+    }
     if (left == 0 && (call->has_lingered || call->loop->is_stopping)) {
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (left == 0) {
         call->has_lingered = true;
         return wait_until(call, qn_clock_monotonic_ms() + call->linger_ms);
+    }
+    if (call->effects_wait && at < call->effects_at) {
+        left = left < call->effects_at - at ? left : call->effects_at - at;
+    } else {
+        qn_damage_do_effects(call);
     }
     size_t allowed = allowance(call, at, &due_ms);
     if (allowed == 0) {
@@ -254,6 +285,7 @@ struct MHD_Response *qn_damage_response(struct qn_call *call)
 bool qn_damage_is_noted(const struct qn_call *call)
 {
     return (call->cuts && call->cut_at < call->answer.len) || call->lingers ||
+           (call->effects_wait && call->effects_at < call->answer.len) ||
            (call->bytes_per_s > 0 && call->answer.len > 0);
 }
 

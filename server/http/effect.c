@@ -116,6 +116,23 @@ static bool crash(struct work *work)
     return true;
 }
 
+static bool refuse(struct work *work)
+{
+    qn_process_refuse(work->loop, work->effect->amount_ms);
+    return true;
+}
+
+static bool freeze(struct work *work)
+{
+    qn_process_freeze(work->loop, work->effect->amount_ms);
+    return true;
+}
+
+static bool jump(struct work *work)
+{
+    return qn_advance_jump(work->loop, work->effect->amount_ms, work->effect->force, &work->why);
+}
+
 /* That nothing is held any more, because its client has gone, is no failure. */
 static bool release(struct work *work)
 {
@@ -130,6 +147,9 @@ static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
     [QN_EFFECT_SHORTEN_LEASE] = shorten_lease,
     [QN_EFFECT_EXTEND_LEASE] = extend_lease,
     [QN_EFFECT_DELIVER_AGAIN] = deliver_again,
+    [QN_EFFECT_REFUSE] = refuse,
+    [QN_EFFECT_FREEZE] = freeze,
+    [QN_EFFECT_JUMP] = jump,
     [QN_EFFECT_CRASH] = crash,
     [QN_EFFECT_RELEASE] = release,
 };

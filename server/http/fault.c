@@ -8,15 +8,19 @@
 
 void qn_fault_note_rule(struct qn_call *call, const struct qn_verdict *verdict)
 {
-    if (qn_str_is_none(verdict->rule)) {
+    struct qn_arena *arena = &call->request.arena;
+
+    if (qn_str_is_none(verdict->rule) || qn_str_equal(verdict->rule, call->rule)) {
         return;
     }
     /* A copy: the rule may be removed before the call ends. */
-    call->rule = qn_arena_copy(&call->request.arena, verdict->rule);
-    qn_log(QN_LOG_DEBUG, "chaos", "rule fired rule=%.*s request=%s action=%s seed=%llu",
-           QN_STR_ARG(call->rule), call->request.request_id,
-           call->request.action == NULL ? "-" : call->request.action->name,
-           (unsigned long long)call->loop->options.seed);
+    call->rule = qn_arena_copy(arena, verdict->rule);
+    if (call->loop->options.fault_header) {
+        call->faults = qn_str_is_none(call->faults)
+                           ? qn_arena_format(arena, "%.*s", QN_STR_ARG(call->rule))
+                           : qn_arena_format(arena, "%.*s, %.*s", QN_STR_ARG(call->faults),
+                                             QN_STR_ARG(call->rule));
+    }
 }
 
 /* Not by SO_LINGER: that would first show the client a clean end. */
@@ -40,8 +44,8 @@ void qn_fault_crash(struct qn_loop *loop, const struct qn_crash *crash)
     }
 }
 
-static void stop(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at,
-                 const struct qn_verdict *then)
+void qn_fault_wait(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at,
+                   const struct qn_verdict *then)
 {
     qn_call_unpark(call);
     call->stage = go_on_at;
@@ -58,18 +62,19 @@ bool qn_fault_stops(struct qn_call *call, const struct qn_verdict *verdict,
     switch (verdict->kind) {
     case QN_VERDICT_DELAY:
         call->due_ms = qn_clock_monotonic_ms() + verdict->delay_ms;
-        stop(call, &loop->delayed, go_on_at, verdict->then);
+        qn_fault_wait(call, &loop->delayed, go_on_at, verdict->then);
         return true;
     case QN_VERDICT_HOLD:
         call->due_ms = 0; /* in the order in which they came */
-        stop(call, call->is_released ? &loop->delayed : &loop->held, go_on_at, verdict->then);
+        qn_fault_wait(call, call->is_released ? &loop->delayed : &loop->held, go_on_at,
+                      verdict->then);
         call->is_released = false;
         return true;
     case QN_VERDICT_DELIVER_TO_BOTH:
         return qn_pair_waits(call, verdict);
     case QN_VERDICT_HANG:
         call->due_ms = 0;
-        stop(call, &loop->hanging, go_on_at, NULL);
+        qn_fault_wait(call, &loop->hanging, go_on_at, NULL);
         return true;
     case QN_VERDICT_RESET:
         qn_call_unpark(call);
@@ -144,8 +149,8 @@ size_t qn_fault_release(struct qn_loop *loop, struct qn_str rule)
 
 static struct qn_call *find_waiting(struct qn_loop *loop, struct qn_str request)
 {
-    struct qn_call_list *const lists[] = {&loop->held, &loop->delayed, &loop->crowded,
-                                          &loop->behind, &loop->syncing};
+    struct qn_call_list *const lists[] = {&loop->held,   &loop->delayed, &loop->crowded,
+                                          &loop->behind, &loop->syncing, &loop->jumping};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         for (struct qn_call *call = lists[i]->first; call != NULL; call = call->next) {

@@ -95,6 +95,9 @@ static void request_ended(void *state, struct MHD_Connection *connection, void *
     (void)connection;
     (void)reason;
     if (call != NULL) {
+        if (!call->loop->is_closed) {
+            qn_damage_do_effects(call);
+        }
         if (call->cuts) {
             qn_damage_behind_answer(call);
         }

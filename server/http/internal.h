@@ -117,6 +117,7 @@ struct qn_call {
     int64_t wait_end_ms;           /* monotonic: end of its long poll in real time */
     uint64_t lsn;                  /* what its answer must wait for */
     struct qn_str rule;            /* the rule that touched it last */
+    struct qn_str faults;          /* all that did, for a header, or none */
     bool is_released;              /* what would hold it has ended before */
     const struct qn_verdict *then; /* what is done to it when it goes on, or NULL */
     bool is_decoded;
@@ -143,15 +144,19 @@ struct qn_call {
     int64_t bytes_per_s;         /* 0: as fast as it goes */
     double slow_fraction;        /* the part that leaves as fast as it goes */
     int64_t slow_since_ms;       /* monotonic; 0: not yet */
-    bool lingers;                /* the connection ends so much later */
+    bool effects_wait;           /* of rules at REPLY, until the answer has left so far */
+    size_t effects_at;
+    bool lingers; /* the connection ends so much later */
     bool has_lingered;
     int64_t linger_ms;
     int64_t restart_ms; /* of CRASH */
 };
 
-/* The advance of a virtual clock that somebody waits for. */
+/* The advance of a virtual clock that somebody waits for, or a rule has begun. */
 struct qn_advance {
     struct qn_call_list calls; /* in their order; call->due_ms is the target, virtual */
+    int64_t jump_from_ms;      /* of a rule's jump, virtual */
+    int64_t jump_to_ms;        /* 0: there is none */
 };
 
 struct qn_loop {
@@ -192,6 +197,7 @@ struct qn_loop {
     struct qn_call_list behind;  /* until what is due in their queue is done */
     struct qn_call_list delayed; /* by real end */
     struct qn_call_list held;    /* until a rule is released */
+    struct qn_call_list jumping; /* until the clock has jumped */
     struct qn_call_list hanging;
     struct qn_call_list pacing;   /* their answers leave slowly, by real end */
     struct qn_call_list syncing;  /* by LSN */
@@ -213,6 +219,9 @@ struct qn_loop {
 
     int64_t accept_again_ms; /* monotonic; INT64_MAX: listening goes on */
     bool cannot_accept;      /* and has said so */
+    bool refuses;            /* a rule has closed the listeners */
+    bool cannot_listen;      /* again, and has said so */
+    int64_t listen_again_ms; /* monotonic */
     bool settle_again;       /* more has fallen due than one pass did */
     int settle_budget;       /* steps of it that this pass may still do */
     bool is_stalled;         /* no room in the ring: what falls due waits */
@@ -386,6 +395,9 @@ struct qn_crash {
 /* As kill -9 would: nothing is put in order first. */
 void qn_fault_crash(struct qn_loop *loop, const struct qn_crash *crash);
 
+/* Stops the call in a list; it goes on at its stage, with the verdict if there is one. */
+void qn_fault_wait(struct qn_call *call, struct qn_call_list *list, enum qn_call_stage go_on_at,
+                   const struct qn_verdict *then);
 /* The call is touched by the rule of the verdict. */
 void qn_fault_note_rule(struct qn_call *call, const struct qn_verdict *verdict);
 
@@ -394,6 +406,10 @@ void qn_fault_note_rule(struct qn_call *call, const struct qn_verdict *verdict);
 /* A verdict about the answer: changes it, or notes what happens as it leaves; false: another one.
  */
 bool qn_damage_note(struct qn_call *call, const struct qn_verdict *verdict);
+/* At REPLY: notes where in the answer the effects of the rule come. */
+void qn_damage_note_effects(struct qn_call *call, const struct qn_verdict *verdict);
+/* Lets them come, if they have not yet. */
+void qn_damage_do_effects(struct qn_call *call);
 /* At REPLY: notes how much of the answer leaves; false: none of it, or another verdict. */
 bool qn_damage_cuts(struct qn_call *call, const struct qn_verdict *verdict);
 /* What was noted, when all of the answer has left. */
@@ -420,10 +436,41 @@ void qn_pair_share(const struct qn_call *first, struct qn_tx *tx);
  * that it wakes are to be served by the caller. */
 bool qn_effect_run_next(struct qn_loop *loop);
 
+/* ---- process.c ---- */
+
+/* Closes the listeners for a while of real time; connections go on. */
+void qn_process_refuse(struct qn_loop *loop, int64_t for_ms);
+/* Opens them again when the time has come. */
+void qn_process_listen_again(struct qn_loop *loop, int64_t monotonic_ms);
+/* Returns after a while of real time, or at a signal. */
+void qn_process_freeze(struct qn_loop *loop, int64_t for_ms);
+
+/* ---- advance.c ---- */
+
+/* Whether the clock is being moved, and the instant at which that ends (now, if it is not). */
+bool qn_advance_is_on(const struct qn_loop *loop);
+bool qn_advance_is_jumping(const struct qn_loop *loop);
+int64_t qn_advance_end_ms(const struct qn_loop *loop);
+/* To the next instant at which something is due; false: none is left on the way, and who waited for
+ * the end of it is served. */
+bool qn_advance_step(struct qn_loop *loop);
+/* A rule moves the clock; false: it does not, and *ret_why says why. */
+bool qn_advance_jump(struct qn_loop *loop, int64_t by_ms, bool force, const char **ret_why);
+/* Whether the call has to wait until the clock has jumped; then it goes on with the verdict. */
+bool qn_advance_holds(struct qn_call *call, enum qn_call_stage go_on_at,
+                      const struct qn_verdict *verdict);
+
+/* ---- lifecycle.c ---- */
+
+QN_MUST_CHECK bool qn_loop_watch_listeners(struct qn_loop *loop, struct qn_error *err);
+
 /* ---- pass.c ---- */
 
+void qn_pass_set_now(struct qn_loop *loop, int64_t now_ms);
 /* Reads the clock into now_ms. */
 void qn_pass_read_clock(struct qn_loop *loop);
+/* Does what is due in the engine, and leaves the waiters that it wakes for later. */
+void qn_pass_settle(struct qn_loop *loop);
 /* Does what a call made due at once: the next one finds it done, whether or not it comes in the
  * same pass. */
 void qn_pass_catch_up(struct qn_loop *loop);

@@ -36,17 +36,10 @@ static bool watch_signals(struct qn_loop *loop, struct qn_error *err)
     return watch(loop, loop->signal_fd, &loop->signal_watch, QN_WATCH_SIGNAL, err);
 }
 
-static bool watch_all(struct qn_loop *loop, struct qn_error *err)
+bool qn_loop_watch_listeners(struct qn_loop *loop, struct qn_error *err)
 {
     struct qn_listeners *listeners = loop->parts.listeners;
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    int sync_fd = loop->parts.journal == NULL ? -1 : qn_journal_sync_fd(loop->parts.journal);
 
-    if (!watch(loop, info->epoll_fd, &loop->http_watch, QN_WATCH_HTTP, err) ||
-        !watch_signals(loop, err) ||
-        (sync_fd >= 0 && !watch(loop, sync_fd, &loop->sync_watch, QN_WATCH_SYNC, err))) {
-        return false;
-    }
     for (size_t i = 0; i < listeners->count; i++) {
         loop->listener_watches[i].listener = &listeners->items[i];
         if (!watch(loop, listeners->items[i].fd, &loop->listener_watches[i], QN_WATCH_LISTENER,
@@ -55,6 +48,19 @@ static bool watch_all(struct qn_loop *loop, struct qn_error *err)
         }
     }
     return true;
+}
+
+static bool watch_all(struct qn_loop *loop, struct qn_error *err)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    int sync_fd = loop->parts.journal == NULL ? -1 : qn_journal_sync_fd(loop->parts.journal);
+
+    if (!watch(loop, info->epoll_fd, &loop->http_watch, QN_WATCH_HTTP, err) ||
+        !watch_signals(loop, err) ||
+        (sync_fd >= 0 && !watch(loop, sync_fd, &loop->sync_watch, QN_WATCH_SYNC, err))) {
+        return false;
+    }
+    return qn_loop_watch_listeners(loop, err);
 }
 
 static void init(struct qn_loop *loop, const struct qn_loop_parts *parts,
@@ -114,9 +120,9 @@ static void drop_list(struct qn_call_list *list)
 static void drop_all(struct qn_loop *loop)
 {
     struct qn_call_list *const lists[] = {
-        &loop->parked,   &loop->crowded,       &loop->delayed, &loop->held,
-        &loop->hanging,  &loop->pacing,        &loop->syncing, &loop->reading,
-        &loop->starving, &loop->advance.calls, &loop->behind,
+        &loop->parked,  &loop->crowded,  &loop->delayed,       &loop->held,
+        &loop->hanging, &loop->jumping,  &loop->pacing,        &loop->syncing,
+        &loop->reading, &loop->starving, &loop->advance.calls, &loop->behind,
     };
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

@@ -119,6 +119,22 @@ static bool open_socket(struct address *address, struct qn_listener *listener, b
            getsockname(fd, &address->socket.any, &address->len) == 0;
 }
 
+static bool open_at(struct address *address, struct qn_listener *listener, bool listens,
+                    struct qn_error *err)
+{
+    if (open_socket(address, listener, listens)) {
+        return true;
+    }
+    qn_fail(err, QN_ERR_INTERNAL, "cannot listen on %s: %s", listener->address,
+            errno == EADDRINUSE ? "the port is in use; say another, or 0 for a free one"
+                                : strerror(errno));
+    if (listener->fd >= 0) {
+        (void)close(listener->fd);
+    }
+    listener->fd = -1;
+    return false;
+}
+
 static bool add(struct qn_listeners *listeners, struct address *address, struct qn_error *err)
 {
     struct qn_listener *listener = &listeners->items[listeners->count];
@@ -127,13 +143,7 @@ static bool add(struct qn_listeners *listeners, struct address *address, struct 
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "too many addresses to listen on");
     }
     describe(address, listener); /* for the message */
-    if (!open_socket(address, listener, !listeners->is_reserve)) {
-        qn_fail(err, QN_ERR_INTERNAL, "cannot listen on %s: %s", listener->address,
-                errno == EADDRINUSE ? "the port is in use; say another, or 0 for a free one"
-                                    : strerror(errno));
-        if (listener->fd >= 0) {
-            (void)close(listener->fd);
-        }
+    if (!open_at(address, listener, !listeners->is_reserve, err)) {
         return false;
     }
     describe(address, listener);
@@ -191,6 +201,20 @@ bool qn_listeners_take(struct qn_listeners *listeners, const struct qn_listeners
     for (size_t i = 0; i < reserve->count; i++) {
         const struct qn_listener *item = &reserve->items[i];
         if (!qn_listeners_add(listeners, qn_str_from_cstr(item->address), item->port, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool qn_listeners_open(struct qn_listeners *listeners, struct qn_error *err)
+{
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct qn_listener *listener = &listeners->items[i];
+        struct address address;
+        if (listener->fd < 0 &&
+            (!parse_address(qn_str_from_cstr(listener->address), 0, &address, err) ||
+             !open_at(&address, listener, true, err))) {
             return false;
         }
     }

@@ -31,6 +31,8 @@ QN_MUST_CHECK bool qn_listeners_add_loopback(struct qn_listeners *listeners, int
 /* Listens on the same addresses and ports as a reserve holds, which may stay open. */
 QN_MUST_CHECK bool qn_listeners_take(struct qn_listeners *listeners,
                                      const struct qn_listeners *reserve, struct qn_error *err);
+/* Opens those again that are closed, where they were. */
+QN_MUST_CHECK bool qn_listeners_open(struct qn_listeners *listeners, struct qn_error *err);
 /* Closes them all; accepts a zeroed struct. */
 void qn_listeners_close(struct qn_listeners *listeners);
 

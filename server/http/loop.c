@@ -18,6 +18,12 @@ static bool do_effects(struct qn_loop *loop, const struct qn_verdict *verdict)
     return any;
 }
 
+/* Most verdicts say nothing. */
+static bool has_fired(const struct qn_verdict *verdict)
+{
+    return !qn_str_is_none(verdict->rule);
+}
+
 static bool cares(const struct qn_call *call, enum qn_chaos_point point)
 {
     return call->loop->has_rules && call->request.action != NULL &&
@@ -30,10 +36,12 @@ static void heed_reply(struct qn_call *call, const struct qn_verdict *verdict)
 
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
-    } else if (!qn_damage_cuts(call, verdict) && qn_fault_stops(call, verdict, QN_STAGE_REPLYING)) {
-        return;
+    } else if (has_fired(verdict)) {
+        if (!qn_damage_cuts(call, verdict) && qn_fault_stops(call, verdict, QN_STAGE_REPLYING)) {
+            return;
+        }
+        (void)qn_damage_note(call, verdict);
     }
-    (void)qn_damage_note(call, verdict);
     qn_keep_api_out(call);
     qn_log(QN_LOG_DEBUG, "http", "answered request=%s action=%s queue=%.*s status=%d seed=%llu",
            call->request.request_id,
@@ -52,6 +60,7 @@ static void reply(struct qn_call *call)
         const struct qn_facts *facts = qn_facts_after(call);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
         qn_loop_keep(loop);
+        qn_damage_note_effects(call, &verdict);
     }
     heed_reply(call, &verdict);
 }
@@ -60,10 +69,12 @@ static void heed_committed(struct qn_call *call, const struct qn_verdict *verdic
 {
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
-    } else if (qn_fault_stops(call, verdict, QN_STAGE_COMMITTED)) {
-        return;
+    } else if (has_fired(verdict)) {
+        if (qn_fault_stops(call, verdict, QN_STAGE_COMMITTED)) {
+            return;
+        }
+        (void)qn_damage_note(call, verdict);
     }
-    (void)qn_damage_note(call, verdict);
     reply(call);
 }
 
@@ -77,7 +88,9 @@ static void committed(struct qn_call *call)
         const struct qn_facts *facts = qn_facts_after(call);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
         qn_loop_keep(loop);
-        (void)do_effects(loop, &verdict);
+        if (do_effects(loop, &verdict) && qn_advance_holds(call, QN_STAGE_COMMITTED, &verdict)) {
+            return;
+        }
     }
     heed_committed(call, &verdict);
 }
@@ -146,6 +159,9 @@ static bool heed_pre_commit(struct qn_call *call, struct qn_verdict *verdict)
         qn_fault_answer(call, verdict);
         finish(call);
         return false;
+    }
+    if (!has_fired(verdict)) {
+        return true;
     }
     if (qn_fault_stops(call, verdict, QN_STAGE_CHECKED)) {
         return false;
@@ -291,6 +307,9 @@ static void check(struct qn_call *call)
         return;
     }
     is_outdated = call->loop->has_rules && ask_pre_commit(call, &tx, &verdict);
+    if (is_outdated && qn_advance_holds(call, QN_STAGE_CHECKED, &verdict)) {
+        return;
+    }
     if (!heed_pre_commit(call, &verdict)) {
         return;
     }
@@ -307,12 +326,17 @@ static void heed_arrived(struct qn_call *call, const struct qn_verdict *verdict)
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
         finish(call);
-    } else if (!qn_fault_stops(call, verdict, QN_STAGE_ARRIVED)) {
-        if (!qn_damage_note(call, verdict) && verdict->kind != QN_VERDICT_PASS) {
+        return;
+    }
+    if (has_fired(verdict)) {
+        if (qn_fault_stops(call, verdict, QN_STAGE_ARRIVED)) {
+            return;
+        }
+        if (!qn_damage_note(call, verdict)) {
             call->verdict = qn_fault_of_entries(call, verdict);
         }
-        check(call);
     }
+    check(call);
 }
 
 /* ARRIVE: decoded, nothing looked at. */
@@ -328,7 +352,9 @@ static void arrived(struct qn_call *call)
         qn_facts_fill(call, &tx, &facts);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
         qn_loop_keep(loop);
-        (void)do_effects(loop, &verdict);
+        if (do_effects(loop, &verdict) && qn_advance_holds(call, QN_STAGE_ARRIVED, &verdict)) {
+            return;
+        }
     }
     heed_arrived(call, &verdict);
 }

@@ -36,6 +36,7 @@ struct qn_loop_options {
     struct qn_str public_url; /* none: queue URLs from the Host header */
     unsigned client_timeout_s;
     size_t under_way_max; /* bytes of requests and answers; beyond, no further body is read */
+    bool fault_header;    /* answers name the rules that touched them */
     bool trace_is_wanted; /* from the start; otherwise from the first reader on */
     bool watches_assumptions;
     const json_t *shown;                  /* options for GET info */

@@ -46,7 +46,8 @@ void qn_client_gone(struct qn_client *client)
 /* What fault rules stop: nobody would let it go on any more. */
 static bool is_let_go_at_the_end(const struct qn_loop *loop, const struct qn_call_list *list)
 {
-    return list == &loop->held || list == &loop->hanging || list == &loop->delayed;
+    return list == &loop->held || list == &loop->hanging || list == &loop->delayed ||
+           list == &loop->jumping;
 }
 
 void qn_call_wait(struct qn_call *call, struct qn_call_list *list)

@@ -21,7 +21,7 @@ enum {
     ONE_WISH_MS = 500 /* timeout(1) sends a signal to the process and to its group */
 };
 
-static void set_now(struct qn_loop *loop, int64_t now_ms)
+void qn_pass_set_now(struct qn_loop *loop, int64_t now_ms)
 {
     loop->now_ms = now_ms;
     if (loop->parts.legacy != NULL) {
@@ -36,7 +36,7 @@ void qn_pass_read_clock(struct qn_loop *loop)
 
     loop->wall_ms = loop->parts.clock->now_ms == wall.now_ms ? now_ms : wall.now_ms(wall.state);
     if (now_ms > loop->now_ms) {
-        set_now(loop, now_ms);
+        qn_pass_set_now(loop, now_ms);
     }
 }
 
@@ -58,7 +58,7 @@ static int64_t due_in(const struct qn_call_list *list, int64_t monotonic_ms)
 /* Without anybody who waits for it, real time need not be asked for. */
 static bool real_time_matters(const struct qn_loop *loop)
 {
-    return loop->accept_again_ms != INT64_MAX || loop->crowded.first != NULL ||
+    return loop->accept_again_ms != INT64_MAX || loop->refuses || loop->crowded.first != NULL ||
            loop->delayed.first != NULL || loop->pacing.first != NULL ||
            loop->parked.first != NULL || loop->reading.first != NULL;
 }
@@ -80,7 +80,7 @@ static int wait_ms(struct qn_loop *loop)
     int64_t least = INT64_MAX;
     MHD_UNSIGNED_LONG_LONG http_ms;
 
-    if (!loop->is_stalled && (loop->settle_again || loop->advance.calls.first != NULL)) {
+    if (!loop->is_stalled && (loop->settle_again || qn_advance_is_on(loop))) {
         return 0;
     }
     if (loop->behind.first != NULL) {
@@ -106,6 +106,10 @@ static int wait_ms(struct qn_loop *loop)
     least = earlier(least, due_in(&loop->reading, monotonic_ms));
     if (loop->accept_again_ms != INT64_MAX) {
         least = earlier(least, ACCEPT_LOOK_MS);
+    }
+    if (loop->refuses) {
+        least = earlier(
+            least, loop->listen_again_ms > monotonic_ms ? loop->listen_again_ms - monotonic_ms : 0);
     }
     if (loop->is_stopping) {
         least = earlier(least, 100);
@@ -141,6 +145,9 @@ static void begin_stop(struct qn_loop *loop, int signal_number)
     drop_all(&loop->behind);
     drop_all(&loop->starving);
     drop_all(&loop->advance.calls);
+    drop_all(&loop->jumping);
+    loop->advance.jump_to_ms = 0;
+    loop->refuses = false;
     qn_control_stop_readers(loop);
 }
 
@@ -235,21 +242,31 @@ static enum qn_settle_result settle_slice(struct qn_loop *loop, int *budget)
     return result;
 }
 
+static bool is_stalled(struct qn_loop *loop)
+{
+    loop->is_stalled = loop->parts.journal != NULL && !qn_journal_has_room(loop->parts.journal);
+    return loop->is_stalled;
+}
+
 /* True: all that is due is done. */
 static bool settle(struct qn_loop *loop, int *budget)
 {
     enum qn_settle_result result;
 
-    for (;;) {
-        loop->is_stalled = loop->parts.journal != NULL && !qn_journal_has_room(loop->parts.journal);
-        if (loop->is_stalled) {
+    do {
+        if (is_stalled(loop)) {
             return false;
         }
         result = settle_slice(loop, budget);
         qn_loop_serve_waiters(loop);
-        if (result == QN_SETTLED || *budget <= 0) {
-            return result == QN_SETTLED;
-        }
+    } while (result != QN_SETTLED && *budget > 0);
+    return result == QN_SETTLED;
+}
+
+void qn_pass_settle(struct qn_loop *loop)
+{
+    while (!is_stalled(loop) && settle_slice(loop, &loop->settle_budget) != QN_SETTLED &&
+           loop->settle_budget > 0) {
     }
 }
 
@@ -266,26 +283,6 @@ static void run_plan(struct qn_loop *loop)
     while (qn_effect_run_next(loop)) {
         qn_loop_serve_waiters(loop);
     }
-}
-
-/* One instant further on the way to where somebody advances the clock; false when it is reached. */
-static bool advance_step(struct qn_loop *loop)
-{
-    int64_t target_ms = loop->advance.calls.first->due_ms;
-    int64_t step_ms = earlier(target_ms, qn_engine_next_event_ms(loop->parts.engine));
-
-    if (loop->now_ms >= target_ms) {
-        return false;
-    }
-    if (loop->has_rules) {
-        step_ms = earlier(step_ms, qn_plan_next_ms(loop->parts.plan));
-    }
-    if (step_ms > loop->now_ms) {
-        int64_t clock_ms = loop->parts.clock->now_ms(loop->parts.clock->state);
-        qn_clock_advance(loop->parts.clock, step_ms > clock_ms ? step_ms - clock_ms : 0);
-        set_now(loop, step_ms);
-    }
-    return true;
 }
 
 static void go_on(struct qn_loop *loop, struct qn_call *call)
@@ -330,21 +327,25 @@ static void do_what_is_due(struct qn_loop *loop)
 
     loop->settle_budget = SETTLE_BUDGET;
     settled = do_what_is_due_now(loop);
-    while (settled && loop->settle_budget > 0 && loop->advance.calls.first != NULL) {
-        if (!advance_step(loop)) {
-            qn_control_answer_clock(loop->advance.calls.first);
-            continue;
+    while (settled && loop->settle_budget > 0 && qn_advance_is_on(loop)) {
+        if (qn_advance_step(loop)) {
+            settled = do_what_is_due_now(loop);
         }
-        settled = do_what_is_due_now(loop);
     }
     loop->settle_again = !settled;
 }
 
 void qn_pass_catch_up(struct qn_loop *loop)
 {
-    if ((is_due(loop) || is_released(loop->delayed.first)) && loop->settle_budget > 0 &&
-        !do_what_is_due_now(loop)) {
-        loop->settle_again = true;
+    while (loop->settle_budget > 0 &&
+           (is_due(loop) || is_released(loop->delayed.first) || qn_advance_is_jumping(loop))) {
+        if (!do_what_is_due_now(loop)) {
+            loop->settle_again = true;
+            return;
+        }
+        if (qn_advance_is_jumping(loop)) {
+            (void)qn_advance_step(loop);
+        }
     }
 }
 
@@ -370,6 +371,7 @@ static void do_real_time(struct qn_loop *loop)
     if (loop->accept_again_ms <= monotonic_ms && !loop->is_stopping) {
         qn_http_accept_again(loop);
     }
+    qn_process_listen_again(loop, monotonic_ms);
     while ((call = loop->crowded.first) != NULL &&
            (call->due_ms <= monotonic_ms || qn_journal_has_room(loop->parts.journal))) {
         go_on(loop, call);

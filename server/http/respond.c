@@ -42,10 +42,13 @@ static void add_common_headers(struct qn_call *call)
         return;
     }
     qn_call_add_header(call, "x-amzn-RequestId", call->request.request_id);
+    if (!qn_str_is_none(call->faults)) {
+        qn_call_add_header(call, "x-quern-fault", call->faults.ptr);
+    }
     if (!qn_str_is_none(call->origin)) {
         qn_call_add_header(call, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, "*");
         qn_call_add_header(call, "Access-Control-Expose-Headers",
-                           "x-amzn-RequestId, x-amzn-query-error, Date");
+                           "x-amzn-RequestId, x-amzn-query-error, x-quern-fault, Date");
     }
     if (call->lengths_differ || call->lingers || (call->cuts && call->cut_by == QN_VERDICT_CLOSE)) {
         qn_call_add_header(call, MHD_HTTP_HEADER_CONNECTION, "close");

@@ -69,7 +69,8 @@ enum qn_verdict_kind {
 
 struct qn_verdict {
     enum qn_verdict_kind kind;
-    struct qn_str rule; /* name of the rule that fired, none for PASS; lives as long as the rule */
+    struct qn_str rule; /* name of the rule that fired, none if none did; lives as long as the rule.
+                           With PASS it has nothing but effects */
     uint64_t
         entry_mask; /* bit i: message i of the facts; all bits set when the rule names no message */
     enum qn_error_code error;

@@ -167,6 +167,43 @@ Test(chain, an_effect_knows_the_request_at_which_it_began)
     cr_expect(qn_str_equal(effect.request, QN_STR("r-1")));
 }
 
+Test(chain, behind_an_answer_effects_wait_until_it_has_left)
+{
+    struct qn_effect effect;
+
+    (void)fire("on any at post-response do expire-lease then after 1s expire-lease",
+               QN_POINT_REPLY);
+    cr_expect_eq(qn_plan_next_ms(plan), INT64_MAX);
+    expect_no_effect();
+    qn_plan_answer_left(plan, QN_STR("r-2"));
+    expect_no_effect();
+    qn_plan_answer_left(plan, QN_STR("r-1"));
+    cr_expect_eq(qn_plan_next_ms(plan), 1000);
+    cr_expect(qn_plan_take_effect(plan, 1000, &effect));
+    expect_effect(QN_EFFECT_EXPIRE_LEASE, 2000);
+    expect_no_effect();
+}
+
+Test(chain, what_waits_for_an_answer_goes_with_its_rule)
+{
+    (void)fire("on any at mid-response do expire-lease as mid", QN_POINT_REPLY);
+    cr_expect(qn_plan_remove(plan, QN_STR("mid")));
+    qn_plan_answer_left(plan, QN_STR("r-1"));
+    expect_no_effect();
+}
+
+Test(chain, a_rule_that_has_nothing_but_effects_is_named_all_the_same)
+{
+    struct qn_verdict verdict = fire("on any at arrive do refuse 1s as gone", QN_POINT_ARRIVE);
+
+    cr_expect_eq(verdict.kind, QN_VERDICT_PASS);
+    cr_expect(qn_str_equal(verdict.rule, QN_STR("gone")));
+    expect_effect(QN_EFFECT_REFUSE, 1000);
+    cr_expect(qn_plan_remove(plan, QN_STR("gone")));
+    verdict = fire("on any nth 9 at arrive do refuse 1s", QN_POINT_ARRIVE);
+    cr_expect(qn_str_is_none(verdict.rule));
+}
+
 Test(chain, a_removed_rule_takes_its_effects_with_it)
 {
     (void)fire("on any do after 1s expire-lease as lapse", QN_POINT_POST_COMMIT);

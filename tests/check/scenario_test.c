@@ -113,6 +113,24 @@ static void expect_fault_refused(const char *rule, const char *about)
     expect_refused(text, about);
 }
 
+static void expect_fault(const char *rule)
+{
+    struct qn_scenario *scenario = NULL;
+    char text[512];
+
+    snprintf(text, sizeof(text), "{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"%s\"]}", rule);
+    cr_assert(qn_scenario_read(qn_str_from_cstr(text), "x", &scenario, &err), "%s", err.message);
+    cr_expect_eq(scenario->fault_count, 1);
+    qn_scenario_free(scenario);
+}
+
+Test(scenario, faults_that_the_server_carries_out_are_left_to_it)
+{
+    expect_fault("on tick 5s do freeze server 2s");
+    expect_fault("on ReceiveMessage nth 3 do refuse 1s then jump 5s force");
+    expect_fault("on Delete* do garbage");
+}
+
 Test(scenario, faults_that_nobody_carries_out_are_refused)
 {
     const char *ours = "the harness can kill and signal, and restart a crashed server";
@@ -121,12 +139,11 @@ Test(scenario, faults_that_nobody_carries_out_are_refused)
     expect_fault_refused("on Delete* at arrive do stop instance 2s", "\"stop instance 2s\" is not");
     expect_fault_refused("on msg.delete do spawn 2", ours);
     expect_fault_refused("on msg.delete do respawn after 1s", ours);
-    expect_fault_refused("on tick 5s do freeze server 2s", ours);
     expect_fault_refused("on Delete* do restart server", ours);
     expect_fault_refused("on Delete* do kill instance then restart server", ours);
     expect_fault_refused("on Delete* do crash server", "then restart server");
     expect_fault_refused("on spawn do respawn", "hold, kill and signal");
-    expect_fault_refused("on Delete* do garbage", "this version does not carry it out");
+    expect_fault_refused("on Delete* do gate open", "this version does not carry it out");
     expect_fault_refused("on invoke do kill instance", "no Lambda function");
     expect_fault_refused("on work.begin do kill instance=2", "no such instance");
     expect_fault_refused("on Delete* do kill instance=QUERN0002", "no such instance");

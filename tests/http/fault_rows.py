@@ -106,9 +106,19 @@ class Seen:
         return values[0] if values else None
 
     @property
+    def names(self):
+        """Of the headers; that of the fault is no part of it."""
+        return [name for name, _ in self.headers if name != "x-quern-fault"]
+
+    @property
     def length(self):
         text = self.header("Content-Length")
         return None if text is None else int(text)
+
+    @property
+    def fault(self):
+        """The rule that touched it."""
+        return self.header("x-quern-fault")
 
     def reply(self):
         return wire.Reply(self.status, self.headers, self.body)
@@ -187,6 +197,7 @@ class Scene:
         self.point = point
         self.protocol = protocol
         self.open = contextlib.ExitStack()
+        self.servers = []
         self.folder = self.open.enter_context(tempfile.TemporaryDirectory())
         self.server = self.start()
         self.client = exchange_client.Client(self.server)
@@ -196,7 +207,8 @@ class Scene:
         self.is_armed = False
 
     def start(self):
-        server = process.Server("--log", "info", *(o.format(folder=self.folder) for o in self.row.options))
+        server = process.Server("--fault-header", *(o.format(folder=self.folder) for o in self.row.options))
+        self.servers.append(server)
         self.open.callback(server.stop if self.row.survives else server.kill)
         return server
 
@@ -280,6 +292,9 @@ class Scene:
 
     def check(self):
         assert self.is_armed, "the row never armed its rule"
+        log = "".join(server.log() for server in self.servers)
+        lines = [line for line in log.splitlines() if line.startswith("info chaos: fired rule=fault ")]
+        assert len(lines) == self.row.fired and all(" do=" in line for line in lines), log
         faults = [e for e in self.events("fault") if e.get("rule") == "fault"]
         assert [e["code"] for e in faults] == [self.row.code] * self.row.fired, faults
         assert all(e["match"] >= 1 for e in faults)

@@ -29,8 +29,7 @@ void qn_control_answer_clock(struct qn_call *call)
 static void advance(struct qn_call *call, int64_t by_ms, bool keeps_polls)
 {
     struct qn_loop *loop = call->loop;
-    struct qn_call *last = loop->advance.calls.last;
-    int64_t from_ms = last != NULL ? last->due_ms : loop->now_ms;
+    int64_t from_ms = qn_advance_end_ms(loop);
 
     if (by_ms > INT64_MAX / 4 - from_ms) {
         qn_control_fail(call, 400, "that is beyond the end of time");
