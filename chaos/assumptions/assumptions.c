@@ -112,10 +112,30 @@ static void happen(struct qn_assumptions *self, const struct qn_event *event)
     qn_scene_apply_event(&self->scene, event, call);
 }
 
-void qn_assumptions_observe(struct qn_assumptions *self, const struct qn_event *event, uint64_t seq,
+/* Instants of a file can be any numbers, and are reckoned with. */
+static int64_t sane(int64_t instant_ms)
+{
+    const int64_t latest_ms = INT64_C(1) << 52;
+
+    if (instant_ms < 0) {
+        return 0;
+    }
+    return instant_ms < latest_ms ? instant_ms : latest_ms;
+}
+
+void qn_assumptions_observe(struct qn_assumptions *self, const struct qn_event *given, uint64_t seq,
                             int64_t wall_ms)
 {
-    self->scene.now = qn_sight_of(event, seq, wall_ms);
+    struct qn_event copy = *given;
+    const struct qn_event *event = &copy;
+
+    copy.virtual_ms = sane(copy.virtual_ms);
+    if (copy.deadline_ms != QN_EVENT_NO_INT || copy.kind == QN_EVENT_LEASE_GRANT ||
+        copy.kind == QN_EVENT_LEASE_EXTEND) {
+        /* A lease without an end is never over. */
+        copy.deadline_ms = sane(copy.deadline_ms == QN_EVENT_NO_INT ? INT64_MAX : copy.deadline_ms);
+    }
+    self->scene.now = qn_sight_of(event, seq, sane(wall_ms));
     self->events++;
     if (event->kind == QN_EVENT_BOOT) {
         forget(self); /* connections are numbered anew, and what was not kept did not happen */

@@ -121,7 +121,7 @@ static void check_handle(struct qn_view *view, const struct qn_seen_call *call, 
 static void older_at_event(struct qn_view *view, const struct qn_event *event,
                            const struct qn_seen_call *call)
 {
-    if (event->handle.len == 0 || !is_standard(event->queue)) {
+    if (event->handle.len == 0 || event->message_id.len == 0 || !is_standard(event->queue)) {
         return;
     }
     if (event->kind == QN_EVENT_LEASE_GRANT) {

@@ -191,7 +191,7 @@ void qn_seen_read_told(struct qn_str text, struct qn_seen_call *call)
     }
     while (qn_json_next_member(&json, &name)) {
         int64_t value = integer_or_none(&json);
-        if (value == QN_EVENT_NO_INT) {
+        if (value < 0 || value > INT32_MAX) {
             continue;
         }
         if (is(name, "Messages")) {
