@@ -73,7 +73,7 @@ static void print_judgement(FILE *file, const struct qn_history *history,
         }
     }
     qn_report_clean(&clean, qn_buf_str(&text));
-    (void)fwrite(clean.ptr, 1, clean.len, file);
+    (void)fwrite(clean.len > 0 ? clean.ptr : "", 1, clean.len, file);
     qn_buf_done(&clean);
     qn_buf_done(&text);
 }

@@ -101,7 +101,7 @@ def test_misuse_is_one_line(words):
         (["check", "--profile", "x", "--", "worker"], "one of standard, fifo"),
         (["check", "--grace", "1w", "--", "worker"], "500ms or 10s"),
         (["check", "--server", "/nonexistent", "--", "worker"], "No such file"),
-        (["judge"], "quern judge TRACE"),
+        (["judge"], "quern judge [options] TRACE..."),
         (["send"], "quern send QUEUE"),
         (["version", "extra"], "quern version"),
     ],

@@ -20,7 +20,7 @@ static void print_clean(FILE *file, struct qn_str s)
 
     qn_buf_init(&text, SIZE_MAX / 2);
     qn_report_clean(&text, s);
-    (void)fwrite(text.ptr, 1, text.len, file);
+    (void)fwrite(text.len > 0 ? text.ptr : "", 1, text.len, file);
     qn_buf_done(&text);
 }
 
