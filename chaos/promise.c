@@ -41,8 +41,6 @@ static const char *promise_of_fifo(enum qn_rule_verb verb)
     case QN_DO_EXPIRE_LEASE:
     case QN_DO_SHORTEN_LEASE:
         return "a lease lasts as long as was asked for";
-    case QN_DO_FAKE_SUCCESS:
-        return "a delete or an extension that was answered as done is done";
     case QN_DO_RESURRECT:
         return "what was deleted does not come back";
     case QN_DO_REORDER:
