@@ -103,6 +103,12 @@ static void fill_request(struct qn_call *call, struct qn_facts *facts)
     };
 }
 
+bool qn_facts_matter(const struct qn_call *call, enum qn_chaos_point point)
+{
+    return call->loop->has_rules && call->request.action != NULL &&
+           qn_plan_cares(call->loop->parts.plan, point);
+}
+
 void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts)
 {
     const struct qn_request *request = &call->request;

@@ -343,6 +343,8 @@ void qn_record_rules(struct qn_loop *loop);
 void qn_members_init(struct qn_loop *loop);
 /* Fills call->account and call->queue from the decoded input. */
 void qn_facts_name_queue(struct qn_call *call);
+/* Whether a rule could ask for them at this point. */
+bool qn_facts_matter(const struct qn_call *call, enum qn_chaos_point point);
 void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts);
 /* Keeps them for the points behind the execution, which ends what they point to. */
 void qn_facts_remember(struct qn_call *call, const struct qn_facts *facts);

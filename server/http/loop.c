@@ -6,8 +6,8 @@
 
 static const struct qn_verdict pass = {.kind = QN_VERDICT_PASS};
 
-/* What rules want done here apart from the verdict is done before the call goes on; but a call that
- * is to be held is held first, since what stands behind lets it go. True: something was done. */
+/* What else rules want done is done before the call goes on; but a call that is to be held is held
+ * first, since what stands behind lets it go. True: something was done. */
 static bool do_effects(struct qn_loop *loop, const struct qn_verdict *verdict)
 {
     bool any = false;
@@ -18,25 +18,13 @@ static bool do_effects(struct qn_loop *loop, const struct qn_verdict *verdict)
     return any;
 }
 
-/* Most verdicts say nothing. */
-static bool has_fired(const struct qn_verdict *verdict)
-{
-    return !qn_str_is_none(verdict->rule);
-}
-
-static bool cares(const struct qn_call *call, enum qn_chaos_point point)
-{
-    return call->loop->has_rules && call->request.action != NULL &&
-           qn_plan_cares(call->loop->parts.plan, point);
-}
-
 static void heed_reply(struct qn_call *call, const struct qn_verdict *verdict)
 {
     struct qn_loop *loop = call->loop;
 
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
-    } else if (has_fired(verdict)) {
+    } else if (!qn_str_is_none(verdict->rule)) {
         if (!qn_damage_cuts(call, verdict) && qn_fault_stops(call, verdict, QN_STAGE_REPLYING)) {
             return;
         }
@@ -56,7 +44,7 @@ static void reply(struct qn_call *call)
     struct qn_loop *loop = call->loop;
     struct qn_verdict verdict = pass;
 
-    if (cares(call, QN_POINT_REPLY)) {
+    if (qn_facts_matter(call, QN_POINT_REPLY)) {
         const struct qn_facts *facts = qn_facts_after(call);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
         qn_loop_keep(loop);
@@ -69,7 +57,7 @@ static void heed_committed(struct qn_call *call, const struct qn_verdict *verdic
 {
     if (verdict->kind == QN_VERDICT_ERROR) {
         qn_fault_answer(call, verdict);
-    } else if (has_fired(verdict)) {
+    } else if (!qn_str_is_none(verdict->rule)) {
         if (qn_fault_stops(call, verdict, QN_STAGE_COMMITTED)) {
             return;
         }
@@ -84,7 +72,7 @@ static void committed(struct qn_call *call)
     struct qn_loop *loop = call->loop;
     struct qn_verdict verdict = pass;
 
-    if (cares(call, QN_POINT_POST_COMMIT)) {
+    if (qn_facts_matter(call, QN_POINT_POST_COMMIT)) {
         const struct qn_facts *facts = qn_facts_after(call);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
         qn_loop_keep(loop);
@@ -133,8 +121,8 @@ static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_ver
     struct qn_loop *loop = call->loop;
     struct qn_facts facts;
 
-    if (!cares(call, QN_POINT_PRE_COMMIT) && !cares(call, QN_POINT_POST_COMMIT) &&
-        !cares(call, QN_POINT_REPLY)) {
+    if (!qn_facts_matter(call, QN_POINT_PRE_COMMIT) &&
+        !qn_facts_matter(call, QN_POINT_POST_COMMIT) && !qn_facts_matter(call, QN_POINT_REPLY)) {
         return false;
     }
     qn_facts_fill(call, tx, &facts);
@@ -144,7 +132,7 @@ static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_ver
         return false;
     }
     qn_facts_remember(call, &facts);
-    if (!cares(call, QN_POINT_PRE_COMMIT)) {
+    if (!qn_facts_matter(call, QN_POINT_PRE_COMMIT)) {
         return false;
     }
     *verdict = qn_chaos_at(loop->parts.plan, QN_POINT_PRE_COMMIT, &facts, &loop->events);
@@ -160,7 +148,7 @@ static bool heed_pre_commit(struct qn_call *call, struct qn_verdict *verdict)
         finish(call);
         return false;
     }
-    if (!has_fired(verdict)) {
+    if (qn_str_is_none(verdict->rule)) {
         return true;
     }
     if (qn_fault_stops(call, verdict, QN_STAGE_CHECKED)) {
@@ -328,7 +316,7 @@ static void heed_arrived(struct qn_call *call, const struct qn_verdict *verdict)
         finish(call);
         return;
     }
-    if (has_fired(verdict)) {
+    if (!qn_str_is_none(verdict->rule)) {
         if (qn_fault_stops(call, verdict, QN_STAGE_ARRIVED)) {
             return;
         }
@@ -347,7 +335,7 @@ static void arrived(struct qn_call *call)
     struct qn_facts facts;
     struct qn_tx tx;
 
-    if (cares(call, QN_POINT_ARRIVE)) {
+    if (qn_facts_matter(call, QN_POINT_ARRIVE)) {
         begin_transaction(call, &tx);
         qn_facts_fill(call, &tx, &facts);
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
