@@ -1,5 +1,6 @@
 /* Which rule fires now: requests, events and the clock are put to the rules that are for them. */
 #include "chaos/plan.h"
+#include "chaos/verbs.h"
 
 enum {
     TICKS_PER_CALL = 1000, /* a jump of the clock over very many ticks is done in slices */
@@ -44,7 +45,50 @@ static bool ask(struct qn_plan *plan, struct qn_plan_rule *item, const struct qn
     return false;
 }
 
-static struct qn_rule_subject subject_of(const struct qn_plan *plan, const struct qn_facts *facts)
+/* What most rules can be told apart by, in one look each: bits for the API action or the kind of
+ * event, for the queue and for the keys of the messages. */
+struct probe {
+    uint64_t bit;
+    uint64_t queue_bit;
+    uint64_t key_bits;
+    bool is_fifo;
+};
+
+/* Until keys are looked at each may be there. */
+static struct probe probe_of(const struct qn_rule_subject *subject, uint64_t bit)
+{
+    return (struct probe){.bit = bit,
+                          .queue_bit = qn_plan_text_bit(subject->queue) | QN_PLAN_ANY_TEXT,
+                          .key_bits = UINT64_MAX,
+                          .is_fifo = subject->is_fifo};
+}
+
+static bool is_meant(const struct qn_plan_rule *item, const struct probe *probe)
+{
+    return (item->bits & probe->bit) != 0 && (item->queue_bits & probe->queue_bit) != 0 &&
+           (item->key_bits & probe->key_bits) != 0 && !(item->spares_fifo && probe->is_fifo);
+}
+
+/* Bodies are read once for all rules. */
+static void read_keys(struct qn_rule_subject *subject, const struct qn_plan_index *index,
+                      struct probe *probe)
+{
+    if (subject->message_count == 0) {
+        return;
+    }
+    subject->keys = qn_arena_alloc(subject->arena, subject->message_count * sizeof(*subject->keys));
+    if (!index->asks_keys || subject->keys == NULL) {
+        return;
+    }
+    probe->key_bits = QN_PLAN_ANY_TEXT;
+    for (size_t i = 0; i < qn_rule_message_count(subject); i++) {
+        const struct qn_rule_keys *keys = qn_rule_keys(subject, &subject->messages[i]);
+        probe->key_bits |= qn_plan_text_bit(keys->key) | qn_plan_text_bit(keys->payload_id);
+    }
+}
+
+static struct qn_rule_subject subject_of(const struct qn_plan *plan, const struct qn_facts *facts,
+                                         uint64_t bit)
 {
     struct qn_rule_subject subject;
 
@@ -60,6 +104,7 @@ static struct qn_rule_subject subject_of(const struct qn_plan *plan, const struc
     subject.entries = facts->entries;
     subject.since_ready_ms = since_ready(plan, facts->now_ms);
     subject.is_fifo = facts->is_fifo || qn_str_ends_with(facts->queue, QN_STR(".fifo"));
+    subject.is_meant = bit != UINT64_MAX;
     subject.messages = facts->messages;
     subject.message_count = facts->message_count;
     return subject;
@@ -71,24 +116,45 @@ struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
     struct qn_verdict verdict = {.kind = QN_VERDICT_PASS, .rule = QN_STR_NONE};
     const struct qn_plan_index *index = &plan->indexes[point];
     const struct qn_plan_rule *first = NULL;
+    uint64_t bit = qn_plan_action_bit(plan, facts->action);
 
     begin(plan, facts->now_ms);
-    struct qn_rule_subject subject = subject_of(plan, facts);
+    struct qn_rule_subject subject = subject_of(plan, facts, bit);
     struct qn_plan_scene scene = {.facts = facts,
                                   .subject = &subject,
                                   .arena = facts->arena,
                                   .events = events,
                                   .now_ms = facts->now_ms};
-    uint64_t bit = qn_plan_action_bit(plan, facts->action);
-
+    struct probe probe = probe_of(&subject, bit);
+    read_keys(&subject, index, &probe);
     for (size_t i = 0; i < index->count; i++) {
         struct qn_plan_rule *item = index->rules[i];
         subject.point = item->rule->point; /* two points of the grammar are one of the server's */
-        if ((item->bits & bit) != 0 && ask(plan, item, first, &scene, &verdict)) {
+        if (is_meant(item, &probe) && ask(plan, item, first, &scene, &verdict)) {
             first = item;
         }
     }
     return verdict;
+}
+
+unsigned qn_plan_may_apply(struct qn_plan *plan, enum qn_chaos_point point,
+                           const struct qn_facts *facts, bool is_now)
+{
+    const struct qn_plan_index *index = &plan->indexes[point];
+    const unsigned all = QN_PLAN_APPLIES | QN_PLAN_NEEDS_MESSAGES;
+    uint64_t bit = qn_plan_action_bit(plan, facts->action);
+    unsigned found = 0;
+
+    begin(plan, facts->now_ms);
+    struct qn_rule_subject subject = subject_of(plan, facts, bit);
+    struct probe probe = probe_of(&subject, bit);
+    for (size_t i = 0; i < index->count && found != all; i++) {
+        const struct qn_plan_rule *item = index->rules[i];
+        if (is_meant(item, &probe) && qn_rule_may_match(item->rule, &subject, is_now)) {
+            found |= item->needs_messages ? all : QN_PLAN_APPLIES;
+        }
+    }
+    return found;
 }
 
 /* The first tick after now, counted from the ready mark or from when the rule was added. */
@@ -171,9 +237,10 @@ static void observe_internal(struct qn_plan *plan, const struct qn_event *event,
     subject.message_count = 1;
     subject.key = event->key;
     subject.payload_id = event->payload_id;
+    struct probe probe = probe_of(&subject, UINT64_C(1) << event->kind);
     for (size_t i = 0; i < plan->internal->count; i++) {
         struct qn_plan_rule *item = plan->internal->rules[i];
-        if ((item->bits >> event->kind & 1U) != 0 && ask(plan, item, first, &scene, &verdict)) {
+        if (is_meant(item, &probe) && ask(plan, item, first, &scene, &verdict)) {
             first = item;
         }
     }
@@ -217,6 +284,7 @@ void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events)
     struct qn_reader reader;
     struct qn_event event;
 
+    events->wanted = events->wanted || plan->events.encoded.len > 0;
     qn_reader_init(&reader, qn_buf_str(&plan->events.encoded));
     while (reader.at < reader.end) {
         struct qn_reader one;

@@ -70,6 +70,17 @@ void qn_plan_write(const struct qn_plan *plan, struct qn_buf *buf);
  * (its index in the options): lets the loop skip gathering facts. */
 bool qn_plan_cares(const struct qn_plan *plan, enum qn_chaos_point point);
 bool qn_plan_cares_about(const struct qn_plan *plan, enum qn_chaos_point point, size_t action);
+/* Whether an enabled rule may apply, of a request whose messages and code are not known yet, and
+ * whether its messages have to be known for that. is_now: the request is at the point; otherwise
+ * it is still on its way there. Counts nothing. */
+enum { QN_PLAN_APPLIES = 1, QN_PLAN_NEEDS_MESSAGES = 2 };
+unsigned qn_plan_may_apply(struct qn_plan *plan, enum qn_chaos_point point,
+                           const struct qn_facts *facts, bool is_now);
+/* Whether what happens inside the server has to be told: there are rules for it, or a rule has
+ * fired, and who looks into the trace wants to see around it. */
+bool qn_plan_wants_events(const struct qn_plan *plan);
+/* Whether deleted messages may be wanted back. */
+bool qn_plan_resurrects(const struct qn_plan *plan);
 /* The verdict on one request at one point. Counters move here, in the order of the calls: each
  * matching rule counts, the first that fires decides. `events` gets a `fault` event for it:
  *   rule, match  its name, and which of its matches this was
@@ -80,8 +91,9 @@ bool qn_plan_cares_about(const struct qn_plan *plan, enum qn_chaos_point point, 
  *   reason       the chain of actions; of one that the harness carries out its part of it, such
  *                as "kill instance"
  * One for every other rule that would have fired, and to which nothing happened, has no rule, but
- * the target "rule=NAME" and the reason "shadowed by NAME".
- * Facts that are absent: texts none, numbers below 0. By message, the first 64 are looked at. */
+ * the target "rule=NAME" and the reason "shadowed by NAME". From the first one on events are
+ * wanted. Facts that are absent: texts none, numbers below 0. By message, the first 64 are looked
+ * at. */
 struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
                               const struct qn_facts *facts, struct qn_event_list *events);
 

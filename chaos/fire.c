@@ -319,6 +319,8 @@ bool qn_plan_fire(struct qn_plan *plan, const struct qn_plan_rule *from,
     if (!judge_chain(plan, from, scene, decision, &verdict, &done)) {
         return false;
     }
+    plan->has_fired = true;
+    scene->events->wanted = true;
     for (size_t i = 0; i < rule->action_count; i++) {
         const struct qn_rule_action *action = &rule->actions[i];
         if (action->verb == QN_DO_MARK) {

@@ -14,16 +14,27 @@ struct qn_plan_rule {
     struct qn_rule *rule;
     struct qn_rule_state state;
     struct qn_str name;
-    uint64_t bits; /* which API actions its event names; inside the server, which kind of event */
+    uint64_t
+        bits; /* to which API actions it can apply; inside the server, to which kind of event */
+    bool spares_fifo;    /* it does not apply to FIFO queues */
+    bool needs_messages; /* of the request, to match or for its effects */
+    /* qn_plan_text_bit of the only queue, or of the only key, to which it can apply; all bits when
+     * there may be several. */
+    uint64_t queue_bits;
+    uint64_t key_bits;
     bool is_disabled;
     bool skips_ticks;     /* those that came while it was disabled */
     int64_t next_tick_ms; /* INT64_MIN: not yet known */
     char name_text[];
 };
 
+/* Set in the bits of every rule that asks for no certain text. */
+#define QN_PLAN_ANY_TEXT (UINT64_C(1) << 63)
+
 /* Enabled rules in their order. */
 struct qn_plan_index {
     uint64_t bits; /* of all of them */
+    bool asks_keys;
     struct qn_plan_rule **rules;
     size_t count;
     size_t cap;
@@ -48,7 +59,9 @@ struct qn_plan {
     struct qn_plan_index *internal;
     struct qn_plan_index *clock;
     bool was_asked;
-    bool has_new; /* rules that have not seen the time yet */
+    bool has_new;    /* rules that have not seen the time yet */
+    bool has_fired;  /* any rule, ever */
+    bool resurrects; /* an enabled rule does */
     int64_t ready_ms;
     uint64_t *ready_slot; /* where it is kept, or NULL */
     struct qn_plan_effect *effects;
@@ -76,6 +89,8 @@ void qn_plan_append(struct qn_plan *plan, struct qn_rule *rule_take, struct qn_s
 /* index.c: to be called when rules have come, gone, or been enabled or disabled. */
 void qn_plan_reindex(struct qn_plan *plan);
 void qn_plan_free_indexes(struct qn_plan *plan);
+/* One of 63 bits; none for no text. */
+uint64_t qn_plan_text_bit(struct qn_str text);
 /* All bits when the name is not known. */
 uint64_t qn_plan_action_bit(const struct qn_plan *plan, struct qn_str action);
 

@@ -44,6 +44,14 @@ struct qn_pred_value {
     double number;
 };
 
+enum { QN_HELD_MAX = 2 };
+
+/* What a field holds: none, one value, or two of which either may fit (key). */
+struct qn_held {
+    struct qn_pred_value values[QN_HELD_MAX];
+    size_t count;
+};
+
 struct qn_rule_pred {
     enum qn_pred_kind kind;
     struct qn_rule_pred *left; /* of NOT the only one */
@@ -54,5 +62,14 @@ struct qn_rule_pred {
     struct qn_pred_value *values; /* one, of `in` as many as were listed */
     size_t value_count;
 };
+
+/* The only text that the field may have if it is to hold, or none. */
+struct qn_str qn_pred_only(const struct qn_rule_pred *pred, enum qn_pred_field field);
+
+/* field.c: these add to what is held. */
+void qn_field_of_request(enum qn_pred_field field, const struct qn_rule_subject *subject,
+                         struct qn_held *held);
+void qn_field_of_message(const struct qn_rule_pred *pred, const struct qn_rule_subject *subject,
+                         const struct qn_fact_message *message, struct qn_held *held);
 
 #endif

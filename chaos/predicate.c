@@ -270,6 +270,22 @@ bool qn_pred_names_code(const struct qn_rule_pred *pred)
     return any(pred, is_of_code);
 }
 
+struct qn_str qn_pred_only(const struct qn_rule_pred *pred, enum qn_pred_field field)
+{
+    if (pred == NULL) {
+        return QN_STR_NONE;
+    }
+    if (pred->kind == QN_PRED_AND) {
+        struct qn_str left = qn_pred_only(pred->left, field);
+        return qn_str_is_none(left) ? qn_pred_only(pred->right, field) : left;
+    }
+    /* As numbers 7 and 07 are equal. */
+    bool names_one = pred->kind == QN_PRED_COMPARE && pred->field == field &&
+                     (pred->op == QN_OP_EQUAL || pred->op == QN_OP_IN) && pred->value_count == 1 &&
+                     !pred->values[0].is_number;
+    return names_one ? pred->values[0].text : QN_STR_NONE;
+}
+
 bool qn_pred_wants_fifo(const struct qn_rule_pred *pred)
 {
     if (pred == NULL || pred->kind == QN_PRED_NOT) {

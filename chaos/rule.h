@@ -166,6 +166,13 @@ QN_MUST_CHECK bool qn_rule_parse(struct qn_str text, int64_t first_line,
 /* Accepts NULL. */
 void qn_rule_free(struct qn_rule *rule);
 
+/* The keys that a body has; none where it has none. */
+struct qn_rule_keys {
+    bool is_known;
+    struct qn_str key;
+    struct qn_str payload_id;
+};
+
 /* Something that happened, to which a rule may apply: a request at a point, an event of the server,
  * of the sink ... */
 struct qn_rule_subject {
@@ -184,8 +191,10 @@ struct qn_rule_subject {
     int64_t entries;
     int64_t since_ready_ms;
     bool is_fifo;
+    bool is_meant; /* the rule's event, point and kind of queue have been looked at */
     const struct qn_fact_message *messages;
     size_t message_count;
+    struct qn_rule_keys *keys; /* one per message, not known at first; or NULL: nothing is kept */
     /* The keys of a message without a body: of the only one, or of one that is not listed. */
     struct qn_str key;
     struct qn_str payload_id;
@@ -198,6 +207,11 @@ void qn_rule_subject_init(struct qn_rule_subject *subject, enum qn_rule_target t
 /* Event, point, predicate and the times of between; not the counts. 0: no match. By message: bit i
  * says that message i matches (the first 64 are looked at). Otherwise all bits are set. */
 uint64_t qn_rule_match(const struct qn_rule *rule, const struct qn_rule_subject *subject);
+/* Whether it may match once the messages and the code are known as well: of request, point and
+ * event apart, by what else is known of the subject. is_now: the time is the one that will count.
+ */
+bool qn_rule_may_match(const struct qn_rule *rule, const struct qn_rule_subject *subject,
+                       bool is_now);
 /* The messages (bits as above) for which a predicate holds. */
 uint64_t qn_rule_pred_match(const struct qn_rule_pred *pred, const struct qn_rule_subject *subject);
 

@@ -76,12 +76,19 @@ bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *su
 
     for (size_t i = 0; i < rule->action_count; i++) {
         const struct qn_rule_action *action = &rule->actions[i];
-        if (!has_room(action, subject)) {
-            return false;
-        }
         if ((is_request && !fits(action->verb, subject->event, rule->point)) ||
             (!rule->unsound &&
              qn_rule_promise(rule, action, subject->is_fifo, &is_of_fifo) != NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool qn_rule_has_room(const struct qn_rule *rule, const struct qn_rule_subject *subject)
+{
+    for (size_t i = 0; i < rule->action_count; i++) {
+        if (!has_room(&rule->actions[i], subject)) {
             return false;
         }
     }

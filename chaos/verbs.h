@@ -25,8 +25,13 @@ const char *qn_rule_target_name(enum qn_rule_target target);
  * a key. */
 size_t qn_rule_message_count(const struct qn_rule_subject *subject);
 const struct qn_fact_message *qn_rule_message(const struct qn_rule_subject *subject, size_t i);
+/* Of one of the subject's messages, where it keeps keys: each body is read once for all rules. */
+const struct qn_rule_keys *qn_rule_keys(const struct qn_rule_subject *subject,
+                                        const struct qn_fact_message *message);
 /* Whether the rule's actions can be done here: fail-entries to a batch, short to a receive; and,
  * unless it is unsound, none that would break a promise of FIFO queues. */
 bool qn_rule_is_apt(const struct qn_rule *rule, const struct qn_rule_subject *subject);
+/* Whether the request and its queue, as they are, leave room for the actions. */
+bool qn_rule_has_room(const struct qn_rule *rule, const struct qn_rule_subject *subject);
 
 #endif

@@ -61,7 +61,7 @@ bool qn_advance_step(struct qn_loop *loop)
         }
         return false;
     }
-    if (loop->has_rules) {
+    if (qn_loop_has_rules(loop)) {
         step_ms = earlier(step_ms, qn_plan_next_ms(loop->parts.plan));
     }
     if (step_ms > loop->now_ms) {

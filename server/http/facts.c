@@ -59,6 +59,12 @@ void qn_facts_name_queue(struct qn_call *call)
     }
 }
 
+bool qn_facts_matter(const struct qn_call *call, enum qn_chaos_point point)
+{
+    return qn_loop_has_rules(call->loop) && call->request.action != NULL &&
+           qn_plan_cares_about(call->loop->parts.plan, point, (size_t)call->request.action->id);
+}
+
 static int64_t integer(const struct qn_call *call, size_t offset)
 {
     const struct qn_integer *value = member(call, offset);
@@ -103,22 +109,42 @@ static void fill_request(struct qn_call *call, struct qn_facts *facts)
     };
 }
 
-bool qn_facts_matter(const struct qn_call *call, enum qn_chaos_point point)
-{
-    return call->loop->has_rules && call->request.action != NULL &&
-           qn_plan_cares(call->loop->parts.plan, point);
-}
-
-void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts)
+static void look(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts)
 {
     const struct qn_request *request = &call->request;
     struct qn_error ignored;
 
-    fill_request(call, facts);
     if (request->action->look != NULL && may_check(call, tx) &&
         (tx->queue != NULL || request->action->check(tx, request->input, &ignored))) {
         request->action->look(tx, request->input, facts);
     }
+}
+
+bool qn_facts_gather(struct qn_call *call, struct qn_tx *tx, enum qn_chaos_point from,
+                     enum qn_chaos_point to, struct qn_facts *facts)
+{
+    struct qn_plan *plan = call->loop->parts.plan;
+    unsigned found = 0;
+    int point = (int)from;
+
+    while (point <= (int)to && !qn_facts_matter(call, (enum qn_chaos_point)point)) {
+        point++;
+    }
+    if (point > (int)to) {
+        return false;
+    }
+    fill_request(call, facts);
+    for (; point <= (int)to; point++) {
+        if (qn_facts_matter(call, (enum qn_chaos_point)point)) {
+            found |= qn_plan_may_apply(plan, (enum qn_chaos_point)point, facts, point == (int)from);
+        }
+    }
+    /* Whether a poll goes on waiting depends on what there is. */
+    if ((found & QN_PLAN_NEEDS_MESSAGES) != 0 ||
+        (found != 0 && call->request.action->id == QN_ACTION_receive_message)) {
+        look(call, tx, facts);
+    }
+    return found != 0;
 }
 
 static void keep_text(struct qn_call *call, struct qn_str *text)

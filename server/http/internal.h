@@ -7,6 +7,7 @@
 #include "chaos/assumptions/assumptions.h"
 #include "server/actions/actions.h"
 #include "server/base/map.h"
+#include "server/http/facts.h"
 #include "server/http/loop.h"
 #include "server/http/record.h"
 #include "server/wire/wire.h"
@@ -230,6 +231,17 @@ struct qn_loop {
     int64_t stop_by_ms; /* monotonic */
 };
 
+/* Whether rules are asked at all. */
+static inline bool qn_loop_has_rules(const struct qn_loop *loop)
+{
+#ifdef QN_WITHOUT_CHAOS /* a build that shows what asking costs */
+    (void)loop;
+    return false;
+#else
+    return loop->has_rules;
+#endif
+}
+
 /* ---- call.c: life of calls and lists ---- */
 
 struct qn_call *qn_call_new(struct qn_client *client);
@@ -337,22 +349,6 @@ void qn_record_advance(struct qn_loop *loop, int64_t from_ms, int64_t to_ms, boo
 void qn_record_rate(struct qn_loop *loop, double rate);
 /* The rules as they are now. */
 void qn_record_rules(struct qn_loop *loop);
-
-/* ---- facts.c ---- */
-
-void qn_members_init(struct qn_loop *loop);
-/* Fills call->account and call->queue from the decoded input. */
-void qn_facts_name_queue(struct qn_call *call);
-/* Whether a rule could ask for them at this point. */
-bool qn_facts_matter(const struct qn_call *call, enum qn_chaos_point point);
-void qn_facts_fill(struct qn_call *call, struct qn_tx *tx, struct qn_facts *facts);
-/* Keeps them for the points behind the execution, which ends what they point to. */
-void qn_facts_remember(struct qn_call *call, const struct qn_facts *facts);
-/* After a successful execution, in its transaction: the facts get the ids of what was sent, and
- * tell of what was received and not of what would have been. */
-void qn_facts_learn(struct qn_call *call, struct qn_tx *tx);
-/* With the code of the answer. */
-const struct qn_facts *qn_facts_after(struct qn_call *call);
 
 /* ---- park.c ---- */
 

@@ -59,8 +59,8 @@ void qn_loop_keep(struct qn_loop *loop)
     if (loop->events.encoded.len == 0) {
         return;
     }
-    append_events(loop, lsn, loop->has_rules);
-    if (loop->has_rules) {
+    append_events(loop, lsn, qn_loop_has_rules(loop));
+    if (qn_loop_has_rules(loop)) {
         qn_plan_take_events(loop->parts.plan, &loop->events);
         append_events(loop, lsn, false);
     }
@@ -80,8 +80,8 @@ void qn_keep_refresh(struct qn_loop *loop)
     struct qn_legacy *legacy = loop->parts.legacy;
 
     loop->has_rules = qn_plan_rule_count(loop->parts.plan) > 0;
-    loop->events.wanted = loop->trace_is_wanted || loop->has_rules;
-    qn_engine_keep_deleted(loop->parts.engine, loop->has_rules);
+    loop->events.wanted = loop->trace_is_wanted || qn_plan_wants_events(loop->parts.plan);
+    qn_engine_keep_deleted(loop->parts.engine, qn_plan_resurrects(loop->parts.plan));
     if (legacy != NULL) {
         legacy->trace_is_wanted = loop->trace_is_wanted;
         if (!qn_legacy_save_rules(legacy, loop->parts.plan, loop->now_ms)) {
@@ -96,7 +96,7 @@ static void append(struct qn_loop *loop, const struct qn_event *event)
 {
     (void)qn_trace_append(loop->parts.trace, event, loop->wall_ms);
     /* Rules that come later count from a mark that was before them. */
-    if (loop->has_rules || event->kind == QN_EVENT_MARK) {
+    if (event->kind == QN_EVENT_MARK) {
         observe(loop, event);
         qn_plan_take_events(loop->parts.plan, &loop->events);
         if (loop->events.encoded.len > 0) {

@@ -121,11 +121,9 @@ static bool ask_pre_commit(struct qn_call *call, struct qn_tx *tx, struct qn_ver
     struct qn_loop *loop = call->loop;
     struct qn_facts facts;
 
-    if (!qn_facts_matter(call, QN_POINT_PRE_COMMIT) &&
-        !qn_facts_matter(call, QN_POINT_POST_COMMIT) && !qn_facts_matter(call, QN_POINT_REPLY)) {
+    if (!qn_facts_gather(call, tx, QN_POINT_PRE_COMMIT, QN_POINT_REPLY, &facts)) {
         return false;
     }
-    qn_facts_fill(call, tx, &facts);
     /* A poll that goes on waiting changes nothing. */
     if (facts.message_count == 0 && facts.wait_s > 0 && !tx->wait_is_over &&
         call->request.action->id == QN_ACTION_receive_message) {
@@ -294,7 +292,7 @@ static void check(struct qn_call *call)
     if (!is_ready(call, &tx, true)) {
         return;
     }
-    is_outdated = call->loop->has_rules && ask_pre_commit(call, &tx, &verdict);
+    is_outdated = qn_loop_has_rules(call->loop) && ask_pre_commit(call, &tx, &verdict);
     if (is_outdated && qn_advance_holds(call, QN_STAGE_CHECKED, &verdict)) {
         return;
     }
@@ -334,10 +332,13 @@ static void arrived(struct qn_call *call)
     struct qn_verdict verdict = pass;
     struct qn_facts facts;
     struct qn_tx tx;
+    bool is_asked = false;
 
     if (qn_facts_matter(call, QN_POINT_ARRIVE)) {
         begin_transaction(call, &tx);
-        qn_facts_fill(call, &tx, &facts);
+        is_asked = qn_facts_gather(call, &tx, QN_POINT_ARRIVE, QN_POINT_ARRIVE, &facts);
+    }
+    if (is_asked) {
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
         qn_loop_keep(loop);
         if (do_effects(loop, &verdict) && qn_advance_holds(call, QN_STAGE_ARRIVED, &verdict)) {

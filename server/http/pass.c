@@ -94,7 +94,7 @@ static int wait_ms(struct qn_loop *loop)
     } else {
         least = earlier(least, real_ms_until(loop, qn_engine_next_event_ms(loop->parts.engine)));
     }
-    if (loop->has_rules) {
+    if (qn_loop_has_rules(loop)) {
         least = earlier(least, real_ms_until(loop, qn_plan_next_ms(loop->parts.plan)));
     }
     if (loop->crowded.first != NULL) {
@@ -272,7 +272,7 @@ void qn_pass_settle(struct qn_loop *loop)
 
 static void run_plan(struct qn_loop *loop)
 {
-    if (!loop->has_rules) {
+    if (!qn_loop_has_rules(loop)) {
         return;
     }
     if (qn_plan_next_ms(loop->parts.plan) <= loop->now_ms) {
@@ -301,7 +301,7 @@ static bool is_released(const struct qn_call *call)
 static bool is_due(const struct qn_loop *loop)
 {
     return qn_engine_is_due(loop->parts.engine, loop->now_ms) ||
-           (loop->has_rules && qn_plan_next_ms(loop->parts.plan) <= loop->now_ms);
+           (qn_loop_has_rules(loop) && qn_plan_next_ms(loop->parts.plan) <= loop->now_ms);
 }
 
 /* What is due by now, and what that makes due in its turn: no request comes in between. True: all

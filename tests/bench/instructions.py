@@ -22,13 +22,17 @@ def program():
     return os.environ.get("QUERN_PROGRAM") or str(HERE.parents[1] / "build/release/quern")
 
 
-def count():
-    """Figure by name, as `quern bench instructions` counts them."""
+def count(rules=(), server=None):
+    """Figure by name, as `quern bench instructions` counts them: of a server with these fault rules, and
+    of another program than the one under test."""
     with tempfile.TemporaryDirectory(prefix="quern-instructions-") as folder:
         file = pathlib.Path(folder) / "bench.json"
-        answer = subprocess.run([program(), "bench", "instructions", "--json", str(file)],
+        rule_file = pathlib.Path(folder) / "rules"
+        rule_file.write_text("".join(rule + "\n" for rule in rules))
+        answer = subprocess.run([program(), "bench", "instructions", "--json", str(file)]
+                                + (["--server", str(server)] if server else []),
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
-                                check=False)
+                                env={**os.environ, "QUERN_CHAOS": str(rule_file)} if rules else None, check=False)
         if answer.returncode != 0:
             raise RuntimeError("exit code %d: %s%s" % (answer.returncode, answer.stdout, answer.stderr))
         (row,) = json.loads(file.read_text())["rows"]

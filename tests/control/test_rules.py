@@ -483,6 +483,14 @@ def test_fired_rule_is_in_the_trace_and_on_the_call(server, call, queue):
     assert (fault["rule"], fault["match"], out["rule"], out["code"]) == ("broken", 1, "broken", "InternalFailure")
 
 
+def test_details_are_in_the_trace_from_the_first_fault_on(server, call, queue):
+    add(server, "on SendMessage nth 2 at post-commit do error InternalFailure as second")
+    for status in (200, 500, 200):
+        assert call("SendMessage", QueueUrl=queue, MessageBody="x").status == status
+    kinds = [e["kind"] for e in events(server) if e["kind"] in ("msg.send", "fault")]
+    assert kinds == ["fault", "msg.send"]
+
+
 def test_rules_see_messages_by_key_when_a_delete_arrives(server, call, queue, name):
     add(server, "on Delete* where key=m-1 first 1 at arrive do hold as crash-before-delete")
     for key in ("m-0", "m-1"):

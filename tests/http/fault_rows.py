@@ -205,6 +205,7 @@ class Scene:
         self.name = "q"
         self.url = self.make(self.name)
         self.is_armed = False
+        self.trace()  # from now on with every detail
 
     def start(self):
         server = process.Server("--fault-header", *(o.format(folder=self.folder) for o in self.row.options))
