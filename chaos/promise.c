@@ -30,10 +30,18 @@ static const char *promise_of_all(const struct qn_rule *rule, enum qn_rule_verb 
     return NULL;
 }
 
-/* Of FIFO queues beyond that. */
-static const char *promise_of_fifo(enum qn_rule_verb verb)
+/* Of FIFO queues beyond that. A delete that is lost is none: it may be lost on its way as well, and
+ * the message comes again. */
+static const char *promise_of_fifo(const struct qn_rule *rule, enum qn_rule_verb verb)
 {
+    static const char *const extensions[] = {"ChangeMessageVisibility",
+                                             "ChangeMessageVisibilityBatch"};
+
     switch (verb) {
+    case QN_DO_FAKE_SUCCESS:
+        return is_named(rule, extensions, 2)
+                   ? "a lease that was extended lasts so long; name DeleteMessage*"
+                   : NULL;
     case QN_DO_DELIVER_AGAIN:
     case QN_DO_DUP_IN_BATCH:
     case QN_DO_DELIVER_TO_BOTH:
@@ -61,5 +69,5 @@ const char *qn_rule_promise(const struct qn_rule *rule, const struct qn_rule_act
         is_fifo = qn_str_ends_with(action->queue, QN_STR(".fifo"));
     }
     *ret_of_fifo = promise == NULL && is_fifo;
-    return *ret_of_fifo ? promise_of_fifo(action->verb) : promise;
+    return *ret_of_fifo ? promise_of_fifo(rule, action->verb) : promise;
 }

@@ -51,7 +51,7 @@ static const struct row rows[] = {
     {QN_DO_ERROR, "5xx 503", EVERY_QUEUE("+++++++ + ---- - -")},
     {QN_DO_ERROR, "403", EVERY_QUEUE("+++++++ + ---- - -")},
     {QN_DO_FAIL_ENTRIES, "fail-entries 1 OverLimit", EVERY_QUEUE("-+--+-- + ---- - -")},
-    {QN_DO_FAKE_SUCCESS, "fake-success", EVERY_QUEUE("uu-+++- u ---- - -")},
+    {QN_DO_FAKE_SUCCESS, "fake-success", NO_FIFO("uu-+++- u ---- - -", "uu-++u- u ---- - -")},
     {QN_DO_FALSE_EMPTY, "false-empty", EVERY_QUEUE("--+---- + ---- - -")},
     {QN_DO_SHORT, "short 1", EVERY_QUEUE("--+---- + ---- - -")},
     {QN_DO_BAD_MD5, "bad-md5", EVERY_QUEUE("+++---- + ---- - -")},
