@@ -68,6 +68,11 @@ static bool check_action(const struct qn_plan_options *options, const struct qn_
                       "action \"%s\" is part of the grammar but this version does not carry it out",
                       verb->word);
     }
+    if (action->verb == QN_DO_RESTORE && !options->can_restore) {
+        return refuse(rule, action->source, mistakes,
+                      "restore goes back to an earlier state of a database, and needs somebody who "
+                      "starts the server on it: run with --db FILE and --supervise");
+    }
     if (action->verb == QN_DO_CRASH && !qn_str_is_none(action->text) &&
         !check_failpoint(options, rule, action, mistakes)) {
         return false;

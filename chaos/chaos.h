@@ -29,6 +29,7 @@ struct qn_plan_options {
     size_t action_count;
     bool clock_is_virtual;                /* so it can jump */
     struct qn_failpoint_reach failpoints; /* those that `crash server at` may name */
+    bool can_restore; /* there is a store, and somebody who starts the server again */
 };
 
 struct qn_plan *qn_plan_new(const struct qn_plan_options *options);
@@ -66,6 +67,9 @@ json_t *qn_plan_list(const struct qn_plan *plan);
  * where they are. */
 void qn_plan_write(const struct qn_plan *plan, struct qn_buf *buf);
 
+/* Whether a rule that can still fire goes back in time (`restore D`), and what the least and most
+ * D of these is. */
+bool qn_plan_restores(const struct qn_plan *plan, int64_t *ret_least_ms, int64_t *ret_most_ms);
 /* Whether any enabled rule could fire at this point, and whether one could for this API action
  * (its index in the options): lets the loop skip gathering facts. */
 bool qn_plan_cares(const struct qn_plan *plan, enum qn_chaos_point point);

@@ -119,3 +119,46 @@ void qn_plan_write(const struct qn_plan *plan, struct qn_buf *buf)
         qn_buf_append_char(buf, '\n');
     }
 }
+
+/* Whether it has fired for the last time. */
+static bool is_used_up(const struct qn_plan_rule *item)
+{
+    const struct qn_rule_when *when = &item->rule->when;
+    int64_t matched = (int64_t)item->state.total[1];
+    int64_t fired = (int64_t)item->state.total[2];
+    int64_t last_nth = 0;
+
+    for (size_t i = 0; i < when->nth_count; i++) {
+        last_nth = when->nth[i] > last_nth ? when->nth[i] : last_nth;
+    }
+    return when->per == QN_PER_NOTHING &&
+           ((when->times > 0 && fired >= when->times) ||
+            (when->first > 0 && matched >= when->first) || (last_nth > 0 && matched >= last_nth));
+}
+
+static void widen(int64_t *least_ms, int64_t *most_ms, int64_t ms)
+{
+    *least_ms = ms < *least_ms ? ms : *least_ms;
+    *most_ms = ms > *most_ms ? ms : *most_ms;
+}
+
+bool qn_plan_restores(const struct qn_plan *plan, int64_t *ret_least_ms, int64_t *ret_most_ms)
+{
+    *ret_least_ms = INT64_MAX;
+    *ret_most_ms = -1;
+    for (size_t i = 0; i < plan->rule_count; i++) {
+        const struct qn_plan_rule *item = plan->rules[i];
+        for (size_t j = 0; j < item->rule->action_count; j++) {
+            const struct qn_rule_action *action = &item->rule->actions[j];
+            if (action->verb == QN_DO_RESTORE && !item->is_disabled && !is_used_up(item)) {
+                widen(ret_least_ms, ret_most_ms, action->duration_ms);
+            }
+        }
+    }
+    for (const struct qn_plan_effect *next = plan->effects; next != NULL; next = next->next) {
+        if (next->effect.kind == QN_EFFECT_RESTORE) { /* has fired, and is still to come */
+            widen(ret_least_ms, ret_most_ms, next->effect.amount_ms);
+        }
+    }
+    return *ret_most_ms >= 0;
+}

@@ -96,6 +96,7 @@ static bool open_store(struct qn_service *service, struct qn_error *err)
         .sync = service->settings.sync,
         .ring_bytes = RING_BYTES,
         .seed = service->settings.seed,
+        .snapshots = service->legacy == NULL ? NULL : &service->legacy->snapshots,
     };
     const struct qn_journal_load load = {
         .state = service, .identity = take_identity, .row = take_row};
@@ -161,6 +162,7 @@ static bool make_plan(struct qn_service *service, bool is_rehearsal, struct qn_e
         .actions = service->action_names,
         .action_count = QN_ACTION_COUNT,
         .failpoints = reach_of(&service->settings, false),
+        .can_restore = service->settings.is_supervised && service->settings.db != NULL,
     });
     return add_rules(service, is_rehearsal, err);
 }

@@ -133,6 +133,14 @@ static bool jump(struct work *work)
     return qn_advance_jump(work->loop, work->effect->amount_ms, work->effect->force, &work->why);
 }
 
+static bool restore(struct work *work)
+{
+    const struct qn_effect *effect = work->effect;
+
+    return qn_restore_crash(work->loop, effect->rule, effect->amount_ms, effect->restart_ms) ||
+           fail(work, "no snapshot could be taken");
+}
+
 /* That nothing is held any more, because its client has gone, is no failure. */
 static bool release(struct work *work)
 {
@@ -151,6 +159,7 @@ static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
     [QN_EFFECT_FREEZE] = freeze,
     [QN_EFFECT_JUMP] = jump,
     [QN_EFFECT_CRASH] = crash,
+    [QN_EFFECT_RESTORE] = restore,
     [QN_EFFECT_RELEASE] = release,
 };
 

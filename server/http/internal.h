@@ -10,6 +10,7 @@
 #include "server/http/facts.h"
 #include "server/http/loop.h"
 #include "server/http/record.h"
+#include "server/http/restore.h"
 #include "server/wire/wire.h"
 
 /* ---- what epoll wakes us for ---- */
@@ -190,6 +191,7 @@ struct qn_loop {
     struct qn_arena scratch; /* of work that belongs to no call */
     bool trace_is_wanted;
     bool has_rules;
+    struct qn_restore restore;
     struct qn_assumptions *assumptions; /* NULL: looked for only when somebody asks */
     uint64_t assumptions_seen;          /* the event up to which they were shown */
 

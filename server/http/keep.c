@@ -82,6 +82,7 @@ void qn_keep_refresh(struct qn_loop *loop)
     loop->has_rules = qn_plan_rule_count(loop->parts.plan) > 0;
     loop->events.wanted = loop->trace_is_wanted || qn_plan_wants_events(loop->parts.plan);
     qn_engine_keep_deleted(loop->parts.engine, qn_plan_resurrects(loop->parts.plan));
+    qn_restore_refresh(loop);
     if (legacy != NULL) {
         legacy->trace_is_wanted = loop->trace_is_wanted;
         if (!qn_legacy_save_rules(legacy, loop->parts.plan, loop->now_ms)) {

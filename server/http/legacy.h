@@ -6,6 +6,7 @@
 
 #include "chaos/chaos.h"
 #include "server/base/failpoint.h"
+#include "server/journal/snapshot_table.h"
 
 enum { QN_LEGACY_RULES_MAX = 16 * 1024 * 1024, QN_LEGACY_REASON_MAX = 128 };
 
@@ -21,6 +22,7 @@ struct qn_legacy {
     double rate;
     bool trace_is_wanted;
     struct qn_failpoint_table failpoints;
+    struct qn_snapshot_table snapshots;
     int saved_rules; /* which of the two is whole, from 1; 0: none */
     size_t rules_len[2];
     char rules[2][QN_LEGACY_RULES_MAX];

@@ -96,6 +96,7 @@ static int wait_ms(struct qn_loop *loop)
     }
     if (qn_loop_has_rules(loop)) {
         least = earlier(least, real_ms_until(loop, qn_plan_next_ms(loop->parts.plan)));
+        least = earlier(least, real_ms_until(loop, qn_restore_next_ms(loop)));
     }
     if (loop->crowded.first != NULL) {
         least = earlier(least, CROWDED_MS);
@@ -310,6 +311,7 @@ static bool do_what_is_due_now(struct qn_loop *loop)
 {
     bool settled;
 
+    qn_restore_run_due(loop); /* of what was before this instant */
     do {
         settled = settle(loop, &loop->settle_budget);
         run_plan(loop);

@@ -8,6 +8,7 @@
 #include "server/journal/ring.h"
 #include "server/journal/ring_file.h"
 #include "server/journal/schema.h"
+#include "server/journal/snapshot.h"
 #include "server/journal/store.h"
 #include "server/journal/syncer.h"
 #include "server/journal/writer.h"
@@ -21,7 +22,32 @@ struct qn_journal {
     struct qn_writer *writer;
     struct qn_syncer *syncer; /* NULL with sync normal */
     struct qn_store_reader reader;
+    struct qn_snapshots *snapshots; /* NULL: nobody would come back to them */
+    uint64_t boot;
+    uint64_t changed_lsn; /* the last entry that has rows */
+    int64_t changed_at_ms;
+    bool has_snapshot;     /* one was wanted: */
+    uint64_t snapshot_lsn; /* the last one */
 };
+
+static bool has_chosen(const struct qn_journal_options *options)
+{
+    return options->snapshots != NULL && options->snapshots->chosen > 0;
+}
+
+/* To the snapshot that was chosen: what the ring holds comes later than that, and goes. */
+static bool go_back(struct qn_journal *journal, const struct qn_journal_options *options,
+                    struct qn_error *err)
+{
+    bool is_restored = false;
+
+    if (options->snapshots == NULL) {
+        return true;
+    }
+    journal->snapshots = qn_snapshots_new(options->snapshots, options->path);
+    return qn_snapshots_restore(journal->snapshots, &is_restored, err) &&
+           (!is_restored || qn_ring_file_clear(journal->file, err));
+}
 
 /* Takes the lock, then opens the database, then maps the ring that belongs to it. Neither file is
  * changed before both are known to be ours; new ones go again unless all of the opening succeeds.
@@ -37,6 +63,9 @@ static bool open_files(struct qn_journal *journal, const struct qn_journal_optio
         !qn_schema_look(options->path, &file, err)) { /* before the lock it could still change */
         return false;
     }
+    if (!go_back(journal, options, err)) {
+        return false;
+    }
     bool is_blank = qn_ring_file_is_blank(journal->file);
     if (file != QN_SCHEMA_FILE_OURS && !is_blank) {
         return qn_fail(err, QN_ERR_INTERNAL,
@@ -47,7 +76,7 @@ static bool open_files(struct qn_journal *journal, const struct qn_journal_optio
         !qn_store_read_meta(journal->store, ret_meta, err)) {
         return false;
     }
-    if (is_blank && ret_meta->boot > 0) {
+    if (is_blank && ret_meta->boot > 0 && !has_chosen(options)) {
         qn_log(QN_LOG_WARN, "journal", "the ring was gone, a new one is made file=%s",
                journal->file->path);
     }
@@ -56,9 +85,11 @@ static bool open_files(struct qn_journal *journal, const struct qn_journal_optio
 
 /* The rest of the ring into SQLite, then the next start's number: whatever is firm of this start's
  * records, its number is too. */
-static bool recover(struct qn_journal *journal, struct qn_store_meta *meta, bool is_full,
-                    struct qn_error *err)
+static bool recover(struct qn_journal *journal, struct qn_store_meta *meta,
+                    const struct qn_journal_options *options, struct qn_error *err)
 {
+    bool is_full = options->sync == QN_SYNC_FULL;
+
     struct qn_ring_cursor cursor;
 
     if (qn_failpoint("boot.before_recovery")) {
@@ -79,11 +110,16 @@ static bool recover(struct qn_journal *journal, struct qn_store_meta *meta, bool
                "lsn=%llu file=%s",
                (unsigned long long)qn_ring_last_lsn(journal->ring) + 1, journal->file->path);
     }
-    journal->writer = qn_writer_new(journal->ring, journal->store, cursor, meta->last_instant_ms);
+    journal->writer = qn_writer_new(journal->ring, journal->store, cursor, meta->last_instant_ms,
+                                    journal->snapshots);
     if (!qn_writer_recover(journal->writer, err)) {
         return false;
     }
     meta->boot++;
+    /* The start that was gone back behind has drawn ids, too. */
+    if (has_chosen(options) && meta->boot < options->snapshots->least_boot) {
+        meta->boot = options->snapshots->least_boot;
+    }
     meta->position = qn_writer_position(journal->writer);
     meta->last_instant_ms = qn_writer_last_instant_ms(journal->writer);
     if (!qn_store_begin_boot(journal->store, meta->boot, meta->position, meta->last_instant_ms,
@@ -115,7 +151,7 @@ bool qn_journal_open(const struct qn_journal_options *options, const struct qn_j
     struct qn_store_meta meta = {.boot = 0};
     bool ok = false;
 
-    if (!open_files(journal, options, &meta, err) || !recover(journal, &meta, is_full, err) ||
+    if (!open_files(journal, options, &meta, err) || !recover(journal, &meta, options, err) ||
         !load_all(journal, &meta, load, err)) {
         goto out;
     }
@@ -128,6 +164,12 @@ bool qn_journal_open(const struct qn_journal_options *options, const struct qn_j
     if (!qn_writer_start(journal->writer, err) ||
         (is_full && !qn_syncer_start(journal->file, journal->ring, &journal->syncer, err))) {
         goto out;
+    }
+    journal->boot = meta.boot;
+    journal->changed_lsn = meta.position.lsn;
+    journal->changed_at_ms = meta.last_instant_ms;
+    if (journal->snapshots != NULL) {
+        qn_snapshots_settle(journal->snapshots);
     }
     *ret_journal = journal;
     journal = NULL;
@@ -147,6 +189,7 @@ void qn_journal_close(struct qn_journal *journal)
     qn_store_reader_close(&journal->reader);
     qn_writer_stop(journal->writer);
     qn_writer_free(journal->writer);
+    qn_snapshots_free(journal->snapshots);
     qn_store_close(journal->store);
     qn_ring_free(journal->ring);
     qn_ring_file_close(journal->file); /* last: the lock goes with it */
@@ -160,6 +203,10 @@ uint64_t qn_journal_append(struct qn_journal *journal, struct qn_str entry, int6
         qn_passage_before(entry);
     }
     uint64_t lsn = qn_ring_append(journal->ring, entry, now_ms);
+    if (entry.len > 0) {
+        journal->changed_lsn = lsn;
+        journal->changed_at_ms = now_ms;
+    }
     if (is_watched) {
         qn_passage_after(entry);
     }
@@ -200,6 +247,41 @@ bool qn_journal_read_content(struct qn_journal *journal, int64_t content_id, str
                              struct qn_str *ret_content, struct qn_error *err)
 {
     return qn_store_reader_content(&journal->reader, content_id, arena, ret_content, err);
+}
+
+bool qn_journal_has_changed(const struct qn_journal *journal)
+{
+    return !journal->has_snapshot || journal->changed_lsn > journal->snapshot_lsn;
+}
+
+bool qn_journal_take_snapshot(struct qn_journal *journal, int64_t keep_from_ms)
+{
+    uint64_t lsn = qn_journal_last_lsn(journal);
+
+    if (!qn_snapshots_want(journal->snapshots, lsn, journal->changed_at_ms, keep_from_ms)) {
+        return false;
+    }
+    journal->has_snapshot = true;
+    journal->snapshot_lsn = lsn;
+    qn_writer_poke(journal->writer);
+    return true;
+}
+
+void qn_journal_drop_snapshots(struct qn_journal *journal)
+{
+    qn_snapshots_drop_all(journal->snapshots);
+    journal->has_snapshot = false;
+}
+
+size_t qn_journal_snapshot_count(const struct qn_journal *journal)
+{
+    return journal->snapshots == NULL ? 0 : qn_snapshots_count(journal->snapshots);
+}
+
+bool qn_journal_choose_snapshot(struct qn_journal *journal, int64_t until_ms, uint64_t *ret_lsn)
+{
+    return journal->snapshots != NULL &&
+           qn_snapshots_choose(journal->snapshots, until_ms, journal->boot + 1, ret_lsn);
 }
 
 void qn_journal_figures(const struct qn_journal *journal, struct qn_journal_figures *ret_figures)

@@ -10,6 +10,7 @@
 
 #include "server/base/arena.h"
 #include "server/base/error.h"
+#include "server/journal/snapshot_table.h"
 #include "server/model/entry.h"
 
 enum qn_sync { QN_SYNC_NORMAL, QN_SYNC_FULL };
@@ -19,6 +20,9 @@ struct qn_journal_options {
     enum qn_sync sync;
     size_t ring_bytes; /* 64 MiB; smaller in tests */
     uint64_t seed;     /* stored at creation together with a fresh handle key drawn from it */
+    /* In memory that outlives the process, so that a later one can go back (snapshot.h), or NULL.
+     */
+    struct qn_snapshot_table *snapshots;
 };
 
 /* What a restart must not change and does not hang on a queue. */
@@ -72,6 +76,20 @@ int qn_journal_sync_fd(const struct qn_journal *journal);
 QN_MUST_CHECK bool qn_journal_read_content(struct qn_journal *journal, int64_t content_id,
                                            struct qn_arena *arena, struct qn_str *ret_content,
                                            struct qn_error *err);
+
+/* Snapshots, for the loop thread of a journal that was opened with a table for them. */
+
+/* Whether one taken now would differ from the last one. */
+bool qn_journal_has_changed(const struct qn_journal *journal);
+/* Takes one of the present behind the scenes. Those that a return to keep_from_ms or later does not
+ * need make room. False: all places are taken. */
+bool qn_journal_take_snapshot(struct qn_journal *journal, int64_t keep_from_ms);
+void qn_journal_drop_snapshots(struct qn_journal *journal);
+size_t qn_journal_snapshot_count(const struct qn_journal *journal);
+/* The next start goes back to the last one without a change behind until_ms, or to the oldest there
+ * is. Waits until it is whole. False: there is none. */
+QN_MUST_CHECK bool qn_journal_choose_snapshot(struct qn_journal *journal, int64_t until_ms,
+                                              uint64_t *ret_lsn);
 
 /* Figures for the control API and the bench. */
 struct qn_journal_figures {

@@ -136,6 +136,11 @@ bool qn_ring_file_is_blank(const struct qn_ring_file *file)
     return read_header(file, &header) && memcmp(&header, &blank, sizeof(blank)) == 0;
 }
 
+bool qn_ring_file_clear(struct qn_ring_file *file, struct qn_error *err)
+{
+    return ftruncate(file->fd, 0) == 0 || fail_system(err, "cannot empty", file->path, errno);
+}
+
 static uint32_t header_checksum(const struct header *header)
 {
     uint32_t crc = qn_digest_crc32c(0, &header->database_id, sizeof(header->database_id));

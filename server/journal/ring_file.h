@@ -24,6 +24,9 @@ void qn_ring_file_close(struct qn_ring_file *file);
 /* Nothing is in it yet: it is new, or its making was cut short. */
 bool qn_ring_file_is_blank(const struct qn_ring_file *file);
 
+/* Makes it a blank one: what it holds is given up. */
+QN_MUST_CHECK bool qn_ring_file_clear(struct qn_ring_file *file, struct qn_error *err);
+
 /* Maps the ring of this database. A blank file is made first, with `size` bytes of data; a file
  * that holds another database's ring, or none of ours, is refused. */
 QN_MUST_CHECK bool qn_ring_file_map(struct qn_ring_file *file, uint64_t database_id, uint64_t size,

@@ -13,6 +13,7 @@
 #define QN_SQL_SCRIPT(name, text)
 #define QN_SQL(name, text)
 #define QN_SQL_READER(name, text)
+#define QN_SQL_COPY(name, text)
 static const char *const steps[] = {
 #include "server/journal/sql.def"
 };
@@ -20,6 +21,7 @@ static const char *const steps[] = {
 #undef QN_SQL_SCRIPT
 #undef QN_SQL
 #undef QN_SQL_READER
+#undef QN_SQL_COPY
 
 enum { SCHEMA = sizeof(steps) / sizeof(steps[0]) };
 

@@ -15,6 +15,7 @@ enum { BUSY_TIMEOUT_MS = 2000 };
 #define QN_SQL_SCRIPT(name, text)
 #define QN_SQL(name, text) [QN_SQL_##name] = (text),
 #define QN_SQL_READER(name, text)
+#define QN_SQL_COPY(name, text)
 static const char *const statement_texts[QN_SQL_COUNT] = {
 #include "server/journal/sql.def"
 };
@@ -34,6 +35,7 @@ static const char *const script_texts[QN_SCRIPT_COUNT] = {
 #undef QN_SQL_SCRIPT
 #undef QN_SQL
 #undef QN_SQL_READER
+#undef QN_SQL_COPY
 
 static bool fail_sqlite(sqlite3 *db, const char *path, struct qn_error *err)
 {

@@ -18,11 +18,13 @@ enum qn_sql {
 #define QN_SQL_SCRIPT(name, text)
 #define QN_SQL(name, text) QN_SQL_##name,
 #define QN_SQL_READER(name, text)
+#define QN_SQL_COPY(name, text)
 #include "server/journal/sql.def"
 #undef QN_SQL_STEP
 #undef QN_SQL_SCRIPT
 #undef QN_SQL
 #undef QN_SQL_READER
+#undef QN_SQL_COPY
     QN_SQL_COUNT
 };
 
@@ -31,11 +33,13 @@ enum qn_script {
 #define QN_SQL_SCRIPT(name, text) QN_SCRIPT_##name,
 #define QN_SQL(name, text)
 #define QN_SQL_READER(name, text)
+#define QN_SQL_COPY(name, text)
 #include "server/journal/sql.def"
 #undef QN_SQL_STEP
 #undef QN_SQL_SCRIPT
 #undef QN_SQL
 #undef QN_SQL_READER
+#undef QN_SQL_COPY
     QN_SCRIPT_COUNT
 };
 

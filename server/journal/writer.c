@@ -24,6 +24,7 @@ enum {
 struct qn_writer {
     struct qn_ring *ring;
     struct qn_store *store;
+    struct qn_snapshots *snapshots;
     struct qn_ring_cursor cursor; /* behind what SQLite holds */
     int64_t last_instant_ms;      /* of what SQLite holds */
     struct qn_batch batch;
@@ -45,11 +46,13 @@ struct qn_writer {
 };
 
 struct qn_writer *qn_writer_new(struct qn_ring *ring, struct qn_store *store,
-                                struct qn_ring_cursor cursor, int64_t last_instant_ms)
+                                struct qn_ring_cursor cursor, int64_t last_instant_ms,
+                                struct qn_snapshots *snapshots)
 {
     struct qn_writer *writer = qn_memory_new(sizeof(*writer));
     writer->ring = ring;
     writer->store = store;
+    writer->snapshots = snapshots;
     writer->cursor = cursor;
     writer->last_instant_ms = last_instant_ms;
     writer->may_have_dead = true;
@@ -71,13 +74,22 @@ void qn_writer_free(struct qn_writer *writer)
     qn_memory_free(writer);
 }
 
-/* Takes the next records into the batch. False: one cannot be read. */
+/* Takes the next records into the batch, up to the end of a snapshot. False: one cannot be read. */
 static bool gather(struct qn_writer *writer, struct qn_ring_cursor *cursor,
                    int64_t *last_instant_ms)
 {
     struct qn_ring_record record;
     qn_batch_clear(&writer->batch);
-    while (!qn_batch_is_full(&writer->batch) && qn_ring_take(writer->ring, cursor, &record)) {
+    while (!qn_batch_is_full(&writer->batch)) {
+        struct qn_ring_cursor before = *cursor;
+        if (!qn_ring_take(writer->ring, cursor, &record)) {
+            break;
+        }
+        /* Asked when the next record is there: a snapshot without it was wanted before that. */
+        if (qn_snapshots_stop_at(writer->snapshots, before.lsn)) {
+            *cursor = before;
+            break;
+        }
         if (!qn_batch_add(&writer->batch, record.payload)) {
             return false;
         }
@@ -165,14 +177,16 @@ static bool is_stopping(void *state)
 static bool has_work(void *state)
 {
     struct qn_writer *writer = state;
-    return qn_ring_last_lsn(writer->ring) != writer->cursor.lsn || is_stopping(writer);
+    return qn_ring_last_lsn(writer->ring) != writer->cursor.lsn || is_stopping(writer) ||
+           qn_snapshots_stop_at(writer->snapshots, writer->cursor.lsn);
 }
 
-/* Room in the ring is not for waiting. */
+/* Room in the ring is not for waiting, and a snapshot may be waited for. */
 static bool has_much(void *state)
 {
     struct qn_writer *writer = state;
-    return qn_ring_used(writer->ring) >= qn_ring_size(writer->ring) / 4 || is_stopping(writer);
+    return qn_ring_used(writer->ring) >= qn_ring_size(writer->ring) / 4 || is_stopping(writer) ||
+           qn_snapshots_stop_at(writer->snapshots, UINT64_MAX - 1);
 }
 
 /* What SQLite refused stays in the ring. Says so once for each kind of trouble, and waits before
@@ -275,6 +289,9 @@ static void *run(void *state)
     while (tries_left > 0) {
         rest(writer);
         int rc = write_batch(writer);
+        if (rc == SQLITE_OK && writer->snapshots != NULL) {
+            qn_snapshots_reach(writer->snapshots, writer->store, writer->cursor.lsn);
+        }
         if (rc == SQLITE_OK && !is_stopping(writer)) {
             rc = remove_dead(writer); /* else they wait for the next start */
         }

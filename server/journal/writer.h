@@ -4,13 +4,15 @@
 #define QN_JOURNAL_WRITER_H
 
 #include "server/journal/ring.h"
+#include "server/journal/snapshot.h"
 #include "server/journal/store.h"
 
 struct qn_writer;
 
-/* The thread is not started yet. Ring and store must outlive the writer. */
+/* The thread is not started yet. What it gets must outlive it; snapshots may be NULL. */
 struct qn_writer *qn_writer_new(struct qn_ring *ring, struct qn_store *store,
-                                struct qn_ring_cursor cursor, int64_t last_instant_ms);
+                                struct qn_ring_cursor cursor, int64_t last_instant_ms,
+                                struct qn_snapshots *snapshots);
 /* Accepts NULL. Not while the thread runs. */
 void qn_writer_free(struct qn_writer *writer);
 

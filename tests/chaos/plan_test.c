@@ -350,6 +350,8 @@ Test(plan, what_this_server_does_not_carry_out_is_refused)
     refuse("on any do throttle then jump 1h", "column 25: a real clock cannot jump");
     refuse("on any do crash server at ring.mid_append",
            "column 11: failpoint ring.mid_append lies");
+    refuse("unsound on any do restore 10s", "column 19: restore goes back to an earlier state");
+    refuse("on any do restore 10s", "a send that was answered as done is stored");
     refuse("on any do crash server at ring.mid_apend", "did you mean ring.mid_append?");
     refuse("on any do crash server at begin:SendMessage",
            "begin:SendMessage is a point of requests");

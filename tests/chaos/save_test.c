@@ -137,3 +137,41 @@ Test(save, no_rules_are_rules_too)
     cr_expect_eq(qn_plan_rule_count(plan), 0);
     cr_expect_not(qn_plan_restore(plan, QN_STR("x"), &err) && qn_plan_rule_count(plan) > 0);
 }
+
+static struct qn_plan *new_restorer(void)
+{
+    return qn_plan_new(&(struct qn_plan_options){.counters = counters, .can_restore = true});
+}
+
+static void expect_restores(int64_t least_ms, int64_t most_ms)
+{
+    int64_t least;
+    int64_t most;
+
+    cr_assert(qn_plan_restores(plan, &least, &most));
+    cr_expect_eq(least, least_ms);
+    cr_expect_eq(most, most_ms);
+}
+
+Test(save, snapshots_are_for_rules_that_can_still_go_back)
+{
+    int64_t least;
+    int64_t most;
+
+    qn_plan_free(plan);
+    plan = new_restorer();
+    add("on any do throttle as other");
+    cr_expect_not(qn_plan_restores(plan, &least, &most));
+    add("unsound on tick 1s do restore 10s as tick");
+    add("unsound on SendMessage once at arrive do after 2s restore 30s as send");
+    expect_restores(10000, 30000);
+    cr_assert(qn_plan_enable(plan, QN_STR("tick"), false));
+    expect_restores(30000, 30000);
+    cr_assert(qn_plan_remove(plan, QN_STR("other")));
+    cr_expect_not(fires(1000), "later");
+    expect_restores(30000, 30000);
+    struct qn_effect effect;
+    cr_assert(qn_plan_take_effect(plan, 3000, &effect));
+    cr_expect_eq(effect.amount_ms, 30000);
+    cr_expect_not(qn_plan_restores(plan, &least, &most), "a once that has fired");
+}

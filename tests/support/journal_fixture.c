@@ -74,6 +74,7 @@ bool journal_fixture_open(struct journal_fixture *fixture)
         .sync = fixture->sync,
         .ring_bytes = fixture->ring_bytes,
         .seed = fixture->seed,
+        .snapshots = fixture->snapshots,
     };
     row_set_done(&fixture->loaded);
     fixture->is_in_order = true;

@@ -32,6 +32,7 @@ struct journal_fixture {
     enum qn_sync sync;
     size_t ring_bytes;
     uint64_t seed;
+    struct qn_snapshot_table *snapshots; /* or NULL */
     struct qn_journal *journal;
     struct qn_journal_identity identity; /* of the last open */
     struct row_set loaded;               /* of the last open */

@@ -25,12 +25,13 @@ static json_t *journal_document(const struct qn_loop *loop)
     }
     qn_journal_figures(loop->parts.journal, &figures);
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "last_lsn", (json_int_t)figures.last_lsn,
-        "synced_lsn", (json_int_t)figures.synced_lsn, "written_lsn",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "last_lsn",
+        (json_int_t)figures.last_lsn, "synced_lsn", (json_int_t)figures.synced_lsn, "written_lsn",
         (json_int_t)figures.written_lsn, "ring_bytes_used", (json_int_t)figures.ring_bytes_used,
         "ring_bytes_max_used", (json_int_t)figures.ring_bytes_max_used, "commits",
         (json_int_t)figures.commits, "checkpoints", (json_int_t)figures.checkpoints, "write_errors",
-        (json_int_t)figures.write_errors, "wal_bytes", (json_int_t)figures.wal_bytes);
+        (json_int_t)figures.write_errors, "wal_bytes", (json_int_t)figures.wal_bytes, "snapshots",
+        (json_int_t)qn_journal_snapshot_count(loop->parts.journal));
 }
 
 static json_t *engine_document(const struct qn_loop *loop)
