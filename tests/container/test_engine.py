@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from commands import Failed
 from server import PORT, bodies, sqs
 
 LOCKED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
@@ -133,3 +134,34 @@ def test_stored_messages_are_bounded_by_the_memory_of_the_container(containers, 
         assert 64 < accepted <= 96
         assert client.receive_message(QueueUrl=url)["Messages"]
     assert engine.inspect(name)["State"]["OOMKilled"] is False
+
+
+CRASH = "on SendMessage every 2 do crash server then restart server after 300ms as crash"
+
+
+def test_a_supervised_server_that_was_killed_comes_back_in_the_same_container(containers, engine):
+    name = containers.start(*LOCKED, *PUBLISH, "--env", "QUERN_SUPERVISE=true", "--env", "QUERN_QUEUE=orders",
+                            "--env", f"QUERN_FAULT={CRASH}")
+    started = engine.inspect(name)["State"]["StartedAt"]
+    with engine.network():
+        client = sqs(containers.published(name))
+        url = client.get_queue_url(QueueName="orders")["QueueUrl"]
+        for number in range(5):
+            client.send_message(QueueUrl=url, MessageBody=str(number))
+        # Behind its answer's crash a send is stored, and boto3 sends it once more.
+        assert sorted(set(bodies(client, url))) == list("01234")
+    state = engine.inspect(name)["State"]
+    assert (state["StartedAt"], state["Status"]) == (started, "running")
+    containers.wait_until_healthy(name)
+    processes = engine.docker("top", name, "-o", "pid,stat,args").splitlines()[1:]
+    assert len(processes) == 2 and not any(" Z" in line for line in processes), processes
+    assert containers.stop(name) == 0
+
+
+def test_without_a_supervisor_a_crash_is_the_end_of_the_container(containers, engine):
+    """The first process of a container cannot be killed by itself: it ends with the status that a kill has."""
+    name = containers.start("--env", "QUERN_QUEUE=orders", "--env", "QUERN_FAULT=on SendMessage do crash server")
+    with pytest.raises(Failed):
+        engine.docker("exec", name, "/usr/bin/quern", "send", "orders", "last words")
+    engine.wait_until(lambda: engine.inspect(name)["State"]["Status"] == "exited", "gone")
+    assert engine.inspect(name)["State"]["ExitCode"] == 137

@@ -433,20 +433,26 @@ def test_neither_descriptors_nor_processes_pile_up(folder):
     store.end()
 
 
-def test_orphans_are_reaped_by_the_first_process_of_a_container(folder):
-    """In a process namespace of its own the supervisor is process 1, like in a container."""
-    script = ('"$0" serve --supervise --bind 127.0.0.1:0 --restart-after 1ms --fault "%s"'
-              % "on GetQueueUrl do crash server as boom")
-    unshare = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", "exec " + script, program()]
-    if subprocess.run([*unshare[:4], "true"], capture_output=True).returncode != 0:
+def first_process(options):
+    """A server as process 1 of a namespace of its own, like in a container: what holds it, and its port."""
+    command = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
         pytest.skip("no right to make a namespace")
-    with subprocess.Popen(unshare, stderr=subprocess.PIPE, text=True) as outer:
+    outer = subprocess.Popen([*command, program(), "serve", "--bind", "127.0.0.1:0", *options],
+                             stderr=subprocess.PIPE, text=True)
+    line = outer.stderr.readline()
+    while line and "listening" not in line:
         line = outer.stderr.readline()
-        while "listening" not in line:
-            line = outer.stderr.readline()
-        port = int(re.search(r"127\.0\.0\.1:(\d+)", line)[1])
+    return outer, int(re.search(r"127\.0\.0\.1:(\d+)", line)[1])
+
+
+CRASH = ("--fault", "on GetQueueUrl do crash server then restart server as boom")
+
+
+def test_as_the_first_process_of_a_container_it_reaps_its_servers():
+    outer, port = first_process(["--supervise", *CRASH])
+    with outer:
         (first,) = children(outer.pid)
-        until(lambda: len(children(first)) == 1, "the server")
         (server,) = children(first)
         with pytest.raises(GONE):
             Connection(port).call("GetQueueUrl", {"QueueName": "q"})
@@ -454,3 +460,12 @@ def test_orphans_are_reaped_by_the_first_process_of_a_container(folder):
         assert len(children(first)) == 1 and not is_alive(server)
         os.kill(first, signal.SIGTERM)
         assert outer.wait(20) == 0
+
+
+def test_the_first_process_of_a_container_that_crashes_ends_with_the_status_of_a_kill():
+    """It cannot kill itself: the system takes no SIGKILL from inside."""
+    outer, port = first_process(CRASH)
+    with outer:
+        with pytest.raises(GONE):
+            Connection(port).call("GetQueueUrl", {"QueueName": "q"})
+        assert outer.wait(20) == 137
