@@ -197,6 +197,33 @@ def test_it_can_go_back_again_and_never_to_what_did_not_happen(store):
     assert rules(store.server)["back"]["fired"] == 3
 
 
+def test_the_rule_may_be_there_from_the_start(folder):
+    store = SupervisedStore(folder, options=("--queue", "q", "--fault", RULE))
+    store.start()
+    store.send("q", "a")
+    store.advance_s(AGE_S)
+    store.send("q", "b")
+    go_back(store)
+    assert bodies(store) == ["a"]
+    store.end()
+
+
+def test_it_can_come_later_than_the_rule_fires(store):
+    url = store.queue("q")
+    rule = "unsound on GetQueueUrl once at arrive do after %ds restore %ds as back" % (STEP_S, AGE_S)
+    post(store.server, "/_quern/rules", {"rule": rule})
+    store.send(url, "a")
+    store.advance_s(AGE_S)
+    store.send(url, "b")
+    store.call("GetQueueUrl", QueueName="q")
+    post(store.server, "/_quern/rules", {"rule": "on PurgeQueue do mark x"})  # with which it is looked at again
+    with pytest.raises(GONE):
+        store.server.advance_ms(STEP_S * 1000)
+    store.now_ms += STEP_S * 1000
+    store.reconnect(2)
+    assert bodies(store) == ["a"]
+
+
 def test_a_crash_in_between_leaves_the_snapshots(store):
     url = store.queue("q")
     post(store.server, "/_quern/rules", {"rule": RULE})
