@@ -24,8 +24,8 @@ struct qn_journal {
     struct qn_store_reader reader;
     struct qn_snapshots *snapshots; /* NULL: nobody would come back to them */
     uint64_t boot;
-    uint64_t changed_lsn; /* the last entry that has rows */
-    int64_t changed_at_ms;
+    struct qn_snapshot_change *change; /* in the snapshots' table */
+    struct qn_snapshot_change own_change;
     bool has_snapshot;     /* one was wanted: */
     uint64_t snapshot_lsn; /* the last one */
 };
@@ -143,6 +143,25 @@ static bool load_all(struct qn_journal *journal, const struct qn_store_meta *met
     return qn_load_rows(journal->store, load, err);
 }
 
+/* When the store that this start came to was changed for the last time: the store itself knows only
+ * the last instant of its clock. */
+static void note_change(struct qn_journal *journal, const struct qn_journal_options *options,
+                        const struct qn_store_meta *meta)
+{
+    struct qn_snapshot_table *table = options->snapshots;
+
+    journal->change = table == NULL ? &journal->own_change : &table->change;
+    if (has_chosen(options)) {
+        const struct qn_snapshot_record *record = &table->records[table->chosen - 1];
+        *journal->change = (struct qn_snapshot_change){record->lsn, record->at_ms};
+    } else if (journal->change->lsn == 0 || journal->change->lsn > meta->position.lsn) {
+        *journal->change = (struct qn_snapshot_change){meta->position.lsn, meta->last_instant_ms};
+    }
+    if (journal->snapshots != NULL) {
+        qn_snapshots_settle(journal->snapshots);
+    }
+}
+
 bool qn_journal_open(const struct qn_journal_options *options, const struct qn_journal_load *load,
                      struct qn_journal **ret_journal, struct qn_error *err)
 {
@@ -166,11 +185,7 @@ bool qn_journal_open(const struct qn_journal_options *options, const struct qn_j
         goto out;
     }
     journal->boot = meta.boot;
-    journal->changed_lsn = meta.position.lsn;
-    journal->changed_at_ms = meta.last_instant_ms;
-    if (journal->snapshots != NULL) {
-        qn_snapshots_settle(journal->snapshots);
-    }
+    note_change(journal, options, &meta);
     *ret_journal = journal;
     journal = NULL;
     ok = true;
@@ -204,8 +219,7 @@ uint64_t qn_journal_append(struct qn_journal *journal, struct qn_str entry, int6
     }
     uint64_t lsn = qn_ring_append(journal->ring, entry, now_ms);
     if (entry.len > 0) {
-        journal->changed_lsn = lsn;
-        journal->changed_at_ms = now_ms;
+        *journal->change = (struct qn_snapshot_change){lsn, now_ms};
     }
     if (is_watched) {
         qn_passage_after(entry);
@@ -251,14 +265,14 @@ bool qn_journal_read_content(struct qn_journal *journal, int64_t content_id, str
 
 bool qn_journal_has_changed(const struct qn_journal *journal)
 {
-    return !journal->has_snapshot || journal->changed_lsn > journal->snapshot_lsn;
+    return !journal->has_snapshot || journal->change->lsn > journal->snapshot_lsn;
 }
 
 bool qn_journal_take_snapshot(struct qn_journal *journal, int64_t keep_from_ms)
 {
     uint64_t lsn = qn_journal_last_lsn(journal);
 
-    if (!qn_snapshots_want(journal->snapshots, lsn, journal->changed_at_ms, keep_from_ms)) {
+    if (!qn_snapshots_want(journal->snapshots, lsn, journal->change->at_ms, keep_from_ms)) {
         return false;
     }
     journal->has_snapshot = true;

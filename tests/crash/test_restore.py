@@ -240,6 +240,23 @@ def test_a_crash_in_between_leaves_the_snapshots(store):
     assert bodies(store) == ["a"]
 
 
+def test_how_old_a_state_is_outlives_a_crash(store):
+    """A store knows the last instant of its clock, and not when it was changed last."""
+    url = store.queue("q")
+    post(store.server, "/_quern/rules", {"rule": RULE})
+    post(store.server, "/_quern/rules", {"rule": "on ListQueues do crash server then restart server as boom"})
+    store.advance_s(1)
+    store.send(url, "a")
+    post(store.server, "/_quern/failpoints", {"failpoints": ["writer.before_commit=error"]})  # no snapshot of that
+    store.advance_s(2 * AGE_S)
+    with pytest.raises(GONE):
+        store.call("ListQueues")
+    store.reconnect(2)
+    store.server.control("DELETE", "/_quern/failpoints")
+    go_back(store)
+    assert bodies(store) == ["a"], "%d seconds after the last change" % (2 * AGE_S)
+
+
 def test_a_return_that_is_killed_is_begun_anew(store):
     url = store.queue("q")
     post(store.server, "/_quern/rules", {"rule": RULE})
