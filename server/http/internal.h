@@ -304,9 +304,6 @@ void qn_loop_refuse(struct qn_call *call, enum qn_error_code code, const char *m
 void qn_loop_serve_waiters(struct qn_loop *loop);
 /* Ends a parked call: empty, unless something is there. */
 void qn_loop_end_wait(struct qn_call *call);
-/* Whether the call has to wait until all that was appended so far is synced; then it goes on by
- * itself. */
-QN_MUST_CHECK bool qn_loop_waits_for_sync(struct qn_call *call);
 /* Lets those go on whose entries are synced. */
 void qn_loop_synced(struct qn_loop *loop);
 
@@ -316,6 +313,9 @@ void qn_loop_synced(struct qn_loop *loop);
  * by itself; `asks` says whether before PRE_COMMIT or behind it. */
 bool qn_room_waits_for_ring(struct qn_call *call, bool asks);
 bool qn_room_waits_for_settling(struct qn_call *call, struct qn_tx *tx, bool asks);
+/* Whether the call has to wait until all that was appended so far is synced; then it goes on by
+ * itself. */
+QN_MUST_CHECK bool qn_room_waits_for_sync(struct qn_call *call);
 /* True: err says what there is no room for. */
 bool qn_room_refuses(const struct qn_call *call, struct qn_error *err);
 

@@ -83,27 +83,11 @@ static void committed(struct qn_call *call)
     heed_committed(call, &verdict);
 }
 
-bool qn_loop_waits_for_sync(struct qn_call *call)
-{
-    struct qn_loop *loop = call->loop;
-
-    if (loop->parts.journal == NULL) {
-        return false;
-    }
-    call->lsn = qn_journal_last_lsn(loop->parts.journal);
-    if (qn_journal_synced_lsn(loop->parts.journal) >= call->lsn) {
-        return false;
-    }
-    call->due_ms = 0; /* in the order of their LSN */
-    qn_call_wait(call, &loop->syncing);
-    return true;
-}
-
 /* The answer stands in call->answer. It must not tell of what could still be lost. */
 static void finish(struct qn_call *call)
 {
     qn_call_unpark(call);
-    if (!qn_loop_waits_for_sync(call)) {
+    if (!qn_room_waits_for_sync(call)) {
         committed(call);
     }
 }

@@ -1,4 +1,5 @@
-/* Whether there is room for a call now: in the ring, in memory, and behind what is due. */
+/* Whether a call may go on now: there is room in the ring and in memory, nothing is due before it,
+ * and what its answer tells of is synced. */
 #include "server/http/internal.h"
 
 enum { ROOM_WAIT_MS = 1000 };
@@ -65,4 +66,20 @@ bool qn_room_refuses(const struct qn_call *call, struct qn_error *err)
                         "The memory for stored messages is used up. Nothing was stored.");
     }
     return false;
+}
+
+bool qn_room_waits_for_sync(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+
+    if (loop->parts.journal == NULL) {
+        return false;
+    }
+    call->lsn = qn_journal_last_lsn(loop->parts.journal);
+    if (qn_journal_synced_lsn(loop->parts.journal) >= call->lsn) {
+        return false;
+    }
+    call->due_ms = 0; /* in the order of their LSN */
+    qn_call_wait(call, &loop->syncing);
+    return true;
 }

@@ -81,7 +81,7 @@ void qn_control_answer(struct qn_call *call, int status, json_t *document_take)
 void qn_control_answer_change(struct qn_call *call, json_t *document_take)
 {
     write_answer(call, 200, document_take);
-    if (!qn_loop_waits_for_sync(call)) {
+    if (!qn_room_waits_for_sync(call)) {
         qn_call_respond(call);
     }
 }
