@@ -29,12 +29,14 @@ any order. Its first line says who is speaking: {"client": "NAME VERSION"}; the 
 version in the table. It ends when its input ends.
 
     in   {"id": 1, "endpoint": URL, "action": "SendMessage", "members": {...}}
+         with "timeout_s": N the client is one that waits so long for an answer (test_faults.py)
     out  {"id": 1, "output": {...}}   the answer, members named as in the API, without empty ones
          {"id": 1, "error": {...}}    the service refused; compared with what shows() says, and
                                       "message" where a behaviour asks for it
          {"id": 1, "lacks": WHAT}     the client has no way to say this: WHAT is an action
                                       ("TagQueue"), a member ("CreateQueue.tags"), or a few words
-         {"id": 1, "broken": TEXT}    anything else: always a failure
+         {"id": 1, "broken": TEXT}    anything else: always a failure, but where faults are looked at;
+                                      "thrown": {...} is then what a program sees of it
 
 Bytes travel as {"$bytes": BASE64}. ReceiveMessage's SystemAttributeNames is the member that newer
 clients call MessageSystemAttributeNames and older ones AttributeNames.
@@ -145,12 +147,12 @@ class Client:
                 future.set_result({"broken": "the runner ended"})
             self.replies.clear()
 
-    def call(self, endpoint, action, members):
+    def call(self, endpoint, action, members, **more):
         future = concurrent.futures.Future()
         with self.lock:
             number = next(self.numbers)
             self.replies[number] = future
-            line = {"id": number, "endpoint": endpoint, "action": action, "members": members}
+            line = {"id": number, "endpoint": endpoint, "action": action, "members": members, **more}
             self.process.stdin.write(json.dumps(line) + "\n")
             self.process.stdin.flush()
         return future

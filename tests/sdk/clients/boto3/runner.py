@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import boto3
 from botocore import xform_name
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 session = boto3.Session()
@@ -20,11 +21,12 @@ clients_lock = threading.Lock()
 output_lock = threading.Lock()
 
 
-def client_of(endpoint):
+def client_of(endpoint, timeout_s=None):
+    config = timeout_s and Config(connect_timeout=timeout_s, read_timeout=timeout_s)
     with clients_lock:  # sessions are not made for several threads, clients are
-        if endpoint not in clients:
-            clients[endpoint] = session.client("sqs", endpoint_url=endpoint)
-        return clients[endpoint]
+        if (endpoint, timeout_s) not in clients:
+            clients[endpoint, timeout_s] = session.client("sqs", endpoint_url=endpoint, config=config)
+        return clients[endpoint, timeout_s]
 
 
 def from_wire(value):
@@ -59,7 +61,7 @@ def shown(error):
 def answer(request):
     reply = {"id": request["id"]}
     try:
-        client = client_of(request["endpoint"])
+        client = client_of(request["endpoint"], request.get("timeout_s"))
         members = from_wire(request["members"])
         known = client.meta.service_model.operation_model(request["action"]).input_shape.members
         if "SystemAttributeNames" in members:
@@ -70,6 +72,7 @@ def answer(request):
         reply["error"] = shown(error)
     except Exception as error:  # everything else is for the test to judge
         reply["broken"] = "%s: %s" % (type(error).__name__, error)
+        reply["thrown"] = {"class": type(error).__name__}
     say(reply)
 
 

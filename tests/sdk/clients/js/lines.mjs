@@ -36,12 +36,15 @@ function say(line) {
 // Answers requests until the input ends. `answer` gives the output of one; what it throws is the
 // service's refusal if `shown` knows what a user sees of it, else the client is broken.
 export async function speak(client, answer, shown = () => undefined) {
-    async function respond({ id, endpoint, action, members }) {
+    async function respond({ id, endpoint, action, members, timeout_s }) {
         try {
-            say({ id, output: toWire(await answer(endpoint, action, fromWire(members))) });
+            say({ id, output: toWire(await answer(endpoint, action, fromWire(members), timeout_s)) });
         } catch (thrown) {
             const error = shown(thrown, action);
-            say(error ? { id, error } : { id, broken: `${thrown.name}: ${thrown.message}` });
+            const { name, code, message } = thrown;
+            const kind = thrown.constructor.name;
+            const broken = { id, broken: `${name}: ${message}`, thrown: { class: kind, name, code, message } };
+            say(error ? { id, error } : broken);
         }
     }
 

@@ -9,18 +9,21 @@ import { speak } from "./lines.mjs";
 const [, , systemAttributeNames] = process.argv;
 const clients = new Map();
 
-function clientOf(endpoint) {
-    if (!clients.has(endpoint)) {
-        clients.set(endpoint, new sdk.SQSClient({ endpoint }));
+function clientOf(endpoint, timeoutS) {
+    const key = `${endpoint} ${timeoutS}`;
+    if (!clients.has(key)) {
+        const timeoutMs = timeoutS && 1000 * timeoutS;
+        const requestHandler = timeoutS && { connectionTimeout: timeoutMs, socketTimeout: timeoutMs };
+        clients.set(key, new sdk.SQSClient(requestHandler ? { endpoint, requestHandler } : { endpoint }));
     }
-    return clients.get(endpoint);
+    return clients.get(key);
 }
 
-function call(endpoint, action, { SystemAttributeNames, ...members }) {
+function call(endpoint, action, { SystemAttributeNames, ...members }, timeoutS) {
     if (SystemAttributeNames) {
         members[systemAttributeNames] = SystemAttributeNames;
     }
-    return clientOf(endpoint).send(new sdk[`${action}Command`](members));
+    return clientOf(endpoint, timeoutS).send(new sdk[`${action}Command`](members));
 }
 
 // What a program that catches the exception can see of it. The older SDK has code and message of the
