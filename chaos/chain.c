@@ -101,19 +101,32 @@ static void add(struct qn_plan *plan, const struct qn_plan_rule *from, struct qn
     }
 }
 
-void qn_plan_answer_left(struct qn_plan *plan, struct qn_str request)
+/* Of one request, or with none of all what a later request could notice. */
+static void let_go(struct qn_plan *plan, struct qn_str request)
 {
     struct qn_plan_effect **place = &plan->waiting;
 
     while (*place != NULL) {
         struct qn_plan_effect *item = *place;
-        if (qn_str_equal(item->effect.request, request)) {
+        enum qn_effect_kind kind = item->effect.kind;
+        if (qn_str_is_none(request) ? kind != QN_EFFECT_REFUSE && kind != QN_EFFECT_FREEZE
+                                    : qn_str_equal(item->effect.request, request)) {
             *place = item->next;
             join(&plan->effects, item);
         } else {
             place = &item->next;
         }
     }
+}
+
+void qn_plan_answer_left(struct qn_plan *plan, struct qn_str request)
+{
+    let_go(plan, request);
+}
+
+void qn_plan_request_begins(struct qn_plan *plan)
+{
+    let_go(plan, QN_STR_NONE);
 }
 
 static void add_for_each(struct qn_plan *plan, const struct qn_plan_rule *from,

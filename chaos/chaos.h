@@ -113,6 +113,9 @@ bool qn_plan_take_effect(struct qn_plan *plan, int64_t now_ms, struct qn_effect 
 /* What rules at mid-response and post-response want done waits until so much of the request's
  * answer has left, or it ended in another way. */
 void qn_plan_answer_left(struct qn_plan *plan, struct qn_str request_id);
+/* Another request begins: all of that comes first, whether or not the answers have left in full;
+ * but for what only the time of clients can tell (refuse, freeze). */
+void qn_plan_request_begins(struct qn_plan *plan);
 /* Moves the `fault` and `mark` events of what was observed to the end of a list. To be asked after
  * each qn_plan_observe, outside of the append that called it. */
 void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events);

@@ -212,9 +212,12 @@ static ssize_t give_up(struct qn_call *call, size_t at, char *out, size_t max)
 {
     size_t left = call->answer.len - at < max ? call->answer.len - at : max;
 
+    if (left == 0) {
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    }
     qn_fault_reset(call->client);
     memcpy(out, call->answer.ptr + at, left);
-    return left > 0 ? (ssize_t)left : MHD_CONTENT_READER_END_OF_STREAM;
+    return (ssize_t)left;
 }
 
 static ssize_t read_answer(void *state, uint64_t position, char *out, size_t max)

@@ -411,6 +411,10 @@ void qn_loop_begin(struct qn_call *call)
     call->state = QN_CALL_RUNNING;
     call->has_begun = true;
     loop->calls_begun++;
+    if (loop->has_rules) {
+        qn_plan_request_begins(loop->parts.plan);
+        qn_pass_catch_up(loop);
+    }
     if (qn_control_owns(call->request.http.path)) {
         qn_control_call(call);
     } else {

@@ -184,6 +184,19 @@ Test(chain, behind_an_answer_effects_wait_until_it_has_left)
     expect_no_effect();
 }
 
+Test(chain, what_waits_for_an_answer_comes_before_the_next_request)
+{
+    (void)fire("on any at post-response do refuse 1s then expire-lease then freeze server 1s",
+               QN_POINT_REPLY);
+    qn_plan_request_begins(plan);
+    expect_effect(QN_EFFECT_EXPIRE_LEASE, 1000);
+    expect_no_effect();
+    qn_plan_answer_left(plan, QN_STR("r-1"));
+    expect_effect(QN_EFFECT_REFUSE, 1000);
+    expect_effect(QN_EFFECT_FREEZE, 1000);
+    expect_no_effect();
+}
+
 Test(chain, what_waits_for_an_answer_goes_with_its_rule)
 {
     (void)fire("on any at mid-response do expire-lease as mid", QN_POINT_REPLY);

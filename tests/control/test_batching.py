@@ -87,3 +87,16 @@ def test_connections_are_numbered_by_their_first_call(server, raw, other, queue)
     assert answers == [{}] * 3
     seen = [event["conn"] for event in events(server) if event["kind"] == "api.in"]
     assert seen[-3:] == [2, 3, 2]  # the queue's own connection came first
+
+
+@pytest.mark.parametrize("pipelined", [True, False])
+@pytest.mark.parametrize("point", ["arrive", "pre-commit", "post-commit", "mid-response", "post-response"])
+def test_effect_at_each_point_comes_before_the_next_call(server, raw, other, queue, point, pipelined):
+    """Also behind an answer that has not left yet."""
+    message = call(raw, "SendMessage", QueueUrl=queue, MessageBody="x")["MessageId"]
+    handle = call(raw, "ReceiveMessage", QueueUrl=queue)["Messages"][0]["ReceiptHandle"]
+    add(server, "on ChangeMessageVisibility once at %s do expire-lease" % point)
+    second = raw if pipelined else other
+    changed = {"QueueUrl": queue, "ReceiptHandle": handle, "VisibilityTimeout": 60}
+    got = receive_behind(server, raw, "ChangeMessageVisibility", second, {"QueueUrl": queue}, **changed)
+    assert got == ([] if point in ("arrive", "pre-commit") else [message])

@@ -104,6 +104,37 @@ def test_on_a_real_clock_leases_lapse_while_the_server_stands_still(start):
     client.close()
 
 
+# Slow answers
+
+
+def test_a_slow_answer_is_hurried_when_the_server_ends(server, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="x" * 100_000)
+    add(server, "on ReceiveMessage do bandwidth 1000B/s")
+    with Raw(server) as raw:
+        raw.send(raw.json("ReceiveMessage", {"QueueUrl": queue}))
+        raw.buffer = raw.socket.recv(200)
+        server.process.send_signal(signal.SIGTERM)
+        assert len(raw.read().body) > 100_000
+    assert server.process.wait(10) == 0
+
+
+def test_a_late_end_comes_at_once_when_the_server_ends(server, call, queue):
+    add(server, "on SendMessage do slow-close 1h")
+    with Raw(server) as raw:
+        assert send(raw, queue).status == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert raw.is_closed() and server.process.wait(10) == 0
+
+
+def test_a_client_that_leaves_a_slow_answer_is_gone(server, call, queue):
+    call("SendMessage", QueueUrl=queue, MessageBody="x" * 100_000)
+    add(server, "on ReceiveMessage do bandwidth 1000B/s")
+    with Raw(server) as raw:
+        raw.send(raw.json("ReceiveMessage", {"QueueUrl": queue}))
+        raw.socket.recv(200)
+    until(lambda: server.control("GET", "/_quern/info")[1]["connections"] <= 2)
+
+
 # The clock
 
 

@@ -83,6 +83,15 @@ def delay(scene):
     assert scene.counts() == (1, 0)
 
 
+@row("delay", "on SendMessage once at {point} do delay 50ms then delay 50ms then throttle as fault")
+def delay_then_throttle(scene):
+    scene.arm()
+    started = time.monotonic()
+    answer = scene.call("SendMessage", QueueUrl=scene.url, MessageBody="x")
+    assert (answer.status, answer.code) == (400, "ThrottlingException") and time.monotonic() - started >= 0.09
+    assert scene.counts() == scene.done((0, 0), (1, 0))
+
+
 @row("hang", "on SendMessage once at {point} do hang as fault")
 def hang(scene):
     scene.arm()

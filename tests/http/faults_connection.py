@@ -1,4 +1,5 @@
 """Faults of the connection: what really happens on the wire."""
+import socket
 import time
 
 from fault_rows import row
@@ -104,6 +105,26 @@ def bandwidth(scene):
     assert took >= 0.9 * share * answer.length / 10_000
     assert len(body_reads) >= 3 and (share < 1 or max(reads) < answer.length / 2)
     assert slow.again(QueueUrl=scene.url).seen().status == 200
+
+
+@row("delay", "on SendMessage once at {point} do delay 50ms then reset as fault")
+def delay_then_reset(scene):
+    answer = scene.arm().exchange("SendMessage", QueueUrl=scene.url, MessageBody="x").seen()
+    assert (answer.data, answer.end) == (b"", "reset") and scene.counts() == scene.done((0, 0), (1, 0))
+
+
+@row("slow-close", "on DeleteMessage once at {point} do slow-close 1h as fault")
+def slow_close_and_a_client_that_goes_first(scene):
+    """Who says that nothing more will come gets his end, and no reset; also behind an answer without a body."""
+    scene.send()
+    (message,) = scene.receive()
+    scene.arm()
+    late = scene.exchange("DeleteMessage", QueueUrl=scene.url, ReceiptHandle=message["ReceiptHandle"])
+    answer = late.seen()
+    assert (answer.status, answer.end, len(answer.body)) == (200, "whole", answer.length)
+    assert late.has_nothing() and scene.counts() == (0, 0)
+    late.socket.shutdown(socket.SHUT_WR)
+    assert late.end() == "end"
 
 
 @row("slow-close", "on SendMessage once at {point} do slow-close 500ms as fault")
