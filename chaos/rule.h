@@ -24,6 +24,10 @@
  * behind the hold is finished (which may be `after D` alone), or when it is released over the
  * control API if nothing stands behind. What the harness carries out comes last.
  *
+ * What is done apart from the request comes at the rule's point: before the request is checked or
+ * executed, which is then checked again, before it is answered, or when a part of the answer, or
+ * all of it, has left.
+ *
  * A DURATION has a unit: 300ms, 2s, 5m, 1h. A LIST is 1,2,4 with or without brackets. A # begins a
  * comment. A value with blanks or signs in it stands in "quotes", with \", \\ and \n inside.
  *
