@@ -109,7 +109,7 @@ class Driver(threading.Thread):
         for _ in range(2):
             got = self.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10)
             self.end_leases(queue, [message["ReceiptHandle"] for message in got.get("Messages", [])])
-        self.world.control("POST", "clock", {"advance_ms": 40})
+        self.world.control("POST", "clock", {"advance_ms": 150})
 
     def entry(self, queue, n):
         body = "%s %d %d %d" % (queue, self.number, self.round, n)
