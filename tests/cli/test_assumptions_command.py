@@ -124,7 +124,7 @@ def test_the_list_names_every_detector():
 
 
 def test_the_table_of_the_page_is_that_of_the_program():
-    page = (ROOT / "chaos" / "README.md").read_text()
+    page = (ROOT / "chaos" / "reference.md").read_text()
     wanted = "".join("| `%s` | %s | [%s](%s) |\n" % (row["name"], row["title"], row["promise"], row["source"])
                      for row in rows())
     table = re.search(r"<!-- begin assumptions[^\n]*-->\n\|[^\n]*\n\| --- [^\n]*\n(.*?)<!-- end assumptions -->", page, re.S)
