@@ -177,7 +177,8 @@ struct qn_loop {
     int64_t now_ms; /* of this pass */
     int64_t wall_ms;
     int64_t started_ms;
-    uint64_t sequence; /* of the request that arrived last */
+    uint64_t sequence;   /* of the request that arrived last */
+    uint64_t synced_lsn; /* as far as the loop has noticed */
     uint64_t effect_count;
     struct qn_random background; /* of what falls due by itself */
     int64_t client_count;        /* numbers connections, by their first SQS call */

@@ -87,6 +87,10 @@ static void committed(struct qn_call *call)
 static void finish(struct qn_call *call)
 {
     qn_call_unpark(call);
+    if (call->loop->has_rules) {
+        /* What its execution set off comes before it is answered, also when it need not wait. */
+        (void)do_effects(call->loop, &pass);
+    }
     if (!qn_room_waits_for_sync(call)) {
         committed(call);
     }
@@ -463,10 +467,10 @@ void qn_loop_end_wait(struct qn_call *call)
 
 void qn_loop_synced(struct qn_loop *loop)
 {
-    uint64_t synced = qn_journal_synced_lsn(loop->parts.journal);
     struct qn_call *call;
 
-    while ((call = loop->syncing.first) != NULL && call->lsn <= synced) {
+    loop->synced_lsn = qn_journal_synced_lsn(loop->parts.journal);
+    while ((call = loop->syncing.first) != NULL && call->lsn <= loop->synced_lsn) {
         qn_call_leave(call);
         call->state = QN_CALL_RUNNING;
         if (call->request.request_id[0] == '\0') {

@@ -72,11 +72,13 @@ bool qn_room_waits_for_sync(struct qn_call *call)
 {
     struct qn_loop *loop = call->loop;
 
-    if (loop->parts.journal == NULL) {
+    if (loop->parts.journal == NULL || qn_journal_sync_fd(loop->parts.journal) < 0) {
         return false;
     }
     call->lsn = qn_journal_last_lsn(loop->parts.journal);
-    if (qn_journal_synced_lsn(loop->parts.journal) >= call->lsn) {
+    /* What the loop knows of, not how far the thread is by now: that would let its speed decide
+     * whether something comes in between. */
+    if (loop->synced_lsn >= call->lsn) {
         return false;
     }
     call->due_ms = 0; /* in the order of their LSN */

@@ -29,9 +29,9 @@ enum { SCHEMA = sizeof(steps) / sizeof(steps[0]) };
 enum { HEADER_SIZE = 100, HEADER_USER_VERSION = 60, HEADER_APPLICATION_ID = 68 };
 static const char SQLITE_MAGIC[16] = "SQLite format 3";
 
-/* The stream that the key of the receipt handles is drawn from; no request's stream has this name.
- */
-#define HANDLE_KEY_STREAM UINT64_MAX
+/* The stream that the key of the receipt handles is drawn from: of boot 0, which no request has,
+ * and the one that a server in memory draws from, so that handles do not depend on the file. */
+enum { HANDLE_KEY_BOOT = 0, HANDLE_KEY_STREAM = 1, HANDLE_KEY_BYTES = 16 };
 
 static bool fail_foreign(const char *path, struct qn_error *err)
 {
@@ -101,11 +101,10 @@ static int insert_meta(struct qn_store *store, uint64_t seed)
 {
     sqlite3_stmt *statement = store->statements[QN_SQL_meta_insert];
     struct qn_random random;
-    uint64_t key[2];
+    uint8_t key[HANDLE_KEY_BYTES];
 
-    qn_random_init(&random, seed, HANDLE_KEY_STREAM, 0);
-    key[0] = qn_random_next(&random);
-    key[1] = qn_random_next(&random);
+    qn_random_init(&random, seed, HANDLE_KEY_BOOT, HANDLE_KEY_STREAM);
+    qn_random_uuid(&random, key);
     sqlite3_bind_int64(statement, 1, (int64_t)qn_random_fresh_seed());
     sqlite3_bind_int64(statement, 2, (int64_t)seed);
     sqlite3_bind_blob(statement, 3, key, sizeof(key), SQLITE_STATIC);
