@@ -22,6 +22,8 @@ static const struct command commands[] = {
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},
     {"peek", qn_peek_main, "look at messages without receiving them"},
+    {"export", qn_export_main, "write the messages of a queue as JSON lines"},
+    {"import", qn_import_main, "send the messages of a file of JSON lines"},
     {"replay", qn_replay_main, "send the requests of a recording again"},
     {"purge", qn_purge_main, "empty a queue"},
     {"health", qn_health_main, "ask a running server whether it is well"},

@@ -15,6 +15,10 @@ int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
 int qn_purge_main(int argc, char **argv);
+/* 1 also when not all messages could be read, or given back. */
+int qn_export_main(int argc, char **argv);
+/* 1 also when some messages were not taken; 2 also when lines are wrong, and nothing was sent. */
+int qn_import_main(int argc, char **argv);
 /* 1 also when something came out otherwise than recorded. */
 int qn_replay_main(int argc, char **argv);
 int qn_health_main(int argc, char **argv);

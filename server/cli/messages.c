@@ -7,18 +7,6 @@
 
 enum { BODY_MAX = 16 * 1024 * 1024 };
 
-/* A URL stands for itself; anything else is a queue's name. */
-static bool find_url(struct qn_remote *remote, char **ret_url, struct quern_error *err)
-{
-    struct qn_str word = qn_str_from_cstr(remote->options.words[0]);
-
-    if (qn_str_find(word, QN_STR("://")) < word.len) {
-        *ret_url = qn_memory_copy_text(word.ptr, word.len);
-        return true;
-    }
-    return quern_get_queue_url(remote->client, word.ptr, ret_url, err);
-}
-
 /* ---- send ---- */
 
 static const struct qn_option send_options[] = {
@@ -72,7 +60,7 @@ static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay
     char *id;
     int code = QN_EXIT_OK;
 
-    if (!find_url(remote, &url, &err) ||
+    if (!qn_remote_find_url(remote, remote->options.words[0], &url, &err) ||
         !quern_send_message(remote->client, url, &message, &id, &err)) {
         code = qn_remote_fail(remote, &err);
     } else {
@@ -177,7 +165,7 @@ static int receive(struct qn_remote *remote, const struct quern_receive_options 
     char *url = NULL;
     int code = QN_EXIT_OK;
 
-    if (!find_url(remote, &url, &err) ||
+    if (!qn_remote_find_url(remote, remote->options.words[0], &url, &err) ||
         !quern_receive_message(remote->client, url, how, &messages, &err)) {
         code = qn_remote_fail(remote, &err);
         goto out;
@@ -237,7 +225,8 @@ int qn_purge_main(int argc, char **argv)
                         &code)) {
         return code;
     }
-    if (!find_url(&remote, &url, &err) || !quern_purge_queue(remote.client, url, &err)) {
+    if (!qn_remote_find_url(&remote, remote.options.words[0], &url, &err) ||
+        !quern_purge_queue(remote.client, url, &err)) {
         code = qn_remote_fail(&remote, &err);
     } else if (qn_remote_wants_json(&remote)) {
         qn_remote_print_json(json_pack("{s:s}", "purged", url));

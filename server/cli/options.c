@@ -61,12 +61,21 @@ static bool fail_unknown(const struct qn_options *options, struct qn_str name, c
                    "unknown option --%.*s (quern %s --help lists them)", QN_STR_ARG(name), word);
 }
 
+/* The one short spelling that everybody expects. */
+static bool is_output(const struct qn_options *options, struct qn_str argument)
+{
+    return qn_str_equal(argument, QN_STR("-o")) && find(options, QN_STR("output")) != NULL;
+}
+
 /* "--name", "--name VALUE", "--name=VALUE" */
 static bool parse_option(struct qn_options *options, int argc, char **argv, int *at,
                          struct qn_error *err)
 {
-    struct qn_str value;
-    struct qn_str name = qn_str_cut(qn_str_from_cstr(argv[*at] + 2), '=', &value);
+    struct qn_str argument = qn_str_from_cstr(argv[*at]);
+    struct qn_str value = QN_STR_NONE;
+    struct qn_str name = is_output(options, argument)
+                             ? QN_STR("output")
+                             : qn_str_cut(qn_str_from(argument, 2), '=', &value);
     const struct qn_option *option = find(options, name);
 
     if (option == NULL) {
@@ -103,7 +112,7 @@ static bool parse_arguments(struct qn_options *options, int argc, char **argv, s
             options->wants_help = true;
         } else if (qn_str_equal(argument, QN_STR("--markdown"))) {
             options->wants_markdown = true;
-        } else if (!qn_str_starts_with(argument, QN_STR("--"))) {
+        } else if (!qn_str_starts_with(argument, QN_STR("--")) && !is_output(options, argument)) {
             return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                            "unknown option %s (quern %s --help lists them)", argv[i], argv[0]);
         } else if (!parse_option(options, argc, argv, &i, err)) {

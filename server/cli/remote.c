@@ -136,3 +136,46 @@ void qn_remote_print_json(json_t *document_take)
     (void)putchar('\n');
     json_decref(document_take);
 }
+
+bool qn_remote_find_url(struct qn_remote *remote, const char *word, char **ret_url,
+                        struct quern_error *err)
+{
+    struct qn_str text = qn_str_from_cstr(word);
+
+    if (qn_str_find(text, QN_STR("://")) < text.len) {
+        *ret_url = qn_memory_copy_text(text.ptr, text.len);
+        return true;
+    }
+    return quern_get_queue_url(remote->client, word, ret_url, err);
+}
+
+bool qn_remote_is_amazon(const struct qn_remote *remote)
+{
+    struct qn_str host = qn_str_from_cstr(quern_client_endpoint(remote->client));
+
+    host = qn_str_from(host, qn_str_find(host, QN_STR("://")) + strlen("://"));
+    host = qn_str_first(host, qn_str_find_char(host, '/'));
+    host = qn_str_first(host, qn_str_find_char(host, ':'));
+    return qn_str_ends_with(host, QN_STR(".amazonaws.com")) ||
+           qn_str_ends_with(host, QN_STR(".amazonaws.com.cn")) ||
+           qn_str_ends_with(host, QN_STR(".api.aws"));
+}
+
+bool qn_remote_ask_quern(struct qn_remote *remote, json_t **ret_info, struct quern_error *err)
+{
+    json_t *info = NULL;
+
+    *ret_info = NULL;
+    if (qn_remote_is_amazon(remote)) {
+        return true;
+    }
+    if (!quern_http_get(remote->client, "/_quern/info", &info, err)) {
+        return err->http_status != 0;
+    }
+    if (json_object_get(info, "clock") != NULL && json_object_get(info, "requests") != NULL) {
+        *ret_info = info;
+    } else {
+        json_decref(info);
+    }
+    return true;
+}

@@ -30,6 +30,16 @@ QN_MUST_CHECK bool qn_remote_open(struct qn_remote *remote, const char *usage,
                                   const struct qn_option *table, size_t count, size_t words_min,
                                   size_t words_max, int argc, char **argv, int *ret_code);
 void qn_remote_close(struct qn_remote *remote);
+/* The URL of a queue: a URL stands for itself, anything else is a name. Free with quern_text_free.
+ */
+QN_MUST_CHECK bool qn_remote_find_url(struct qn_remote *remote, const char *word, char **ret_url,
+                                      struct quern_error *err);
+/* Whether the endpoint is one of Amazon's own. */
+bool qn_remote_is_amazon(const struct qn_remote *remote);
+/* What a Quern says of itself (GET info); NULL when the endpoint is something else, which answers
+ * as well. The caller owns it. False: nobody is there. */
+QN_MUST_CHECK bool qn_remote_ask_quern(struct qn_remote *remote, json_t **ret_info,
+                                       struct quern_error *err);
 /* Says on stderr what went wrong; the exit code. */
 int qn_remote_fail(const struct qn_remote *remote, const struct quern_error *err);
 int qn_remote_misuse(const struct qn_remote *remote, const struct qn_error *err);

@@ -390,6 +390,15 @@ struct qn_peeked {
  * walk over the queue. */
 QN_MUST_CHECK bool qn_engine_peek(struct qn_tx *tx, struct qn_queue *queue, uint64_t after,
                                   struct qn_peeked *ret_message);
+/* The same for many in a row, which costs one walk. The place is good until the queue changes. */
+struct qn_peek_place {
+    uint32_t slot;
+    uint32_t redriven;
+};
+struct qn_peek_place qn_engine_peek_place(const struct qn_tx *tx, const struct qn_queue *queue,
+                                          uint64_t after);
+QN_MUST_CHECK bool qn_engine_peek_next(struct qn_tx *tx, struct qn_peek_place *place,
+                                       struct qn_peeked *ret_message);
 
 struct qn_engine_figures {
     size_t messages;

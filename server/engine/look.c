@@ -173,19 +173,39 @@ static uint32_t first_after(const struct qn_engine *engine, uint32_t slot, uint6
     return slot;
 }
 
-bool qn_engine_peek(struct qn_tx *tx, struct qn_queue *queue, uint64_t after,
-                    struct qn_peeked *ret_message)
+struct qn_peek_place qn_engine_peek_place(const struct qn_tx *tx, const struct qn_queue *queue,
+                                          uint64_t after)
+{
+    return (struct qn_peek_place){
+        .slot = first_after(tx->engine, queue->messages->first, after),
+        .redriven = first_after(tx->engine, queue->messages->redriven_first, after),
+    };
+}
+
+/* Takes the one that comes first of both lists. */
+static uint32_t take_slot(const struct qn_engine *engine, struct qn_peek_place *place)
+{
+    uint32_t slot = place->slot;
+
+    if (slot == SLOT_NONE ||
+        (place->redriven != SLOT_NONE &&
+         message_at(engine, place->redriven)->sequence < message_at(engine, slot)->sequence)) {
+        slot = place->redriven;
+        place->redriven = slot == SLOT_NONE ? SLOT_NONE : message_at(engine, slot)->next;
+    } else {
+        place->slot = message_at(engine, slot)->next;
+    }
+    return slot;
+}
+
+bool qn_engine_peek_next(struct qn_tx *tx, struct qn_peek_place *place,
+                         struct qn_peeked *ret_message)
 {
     struct qn_engine *engine = tx->engine;
-    uint32_t slot = first_after(engine, queue->messages->first, after);
-    uint32_t redriven = first_after(engine, queue->messages->redriven_first, after);
+    uint32_t slot = take_slot(engine, place);
     struct qn_str encoded;
     struct qn_error err;
 
-    if (slot == SLOT_NONE || (redriven != SLOT_NONE && message_at(engine, redriven)->sequence <
-                                                           message_at(engine, slot)->sequence)) {
-        slot = redriven;
-    }
     if (slot == SLOT_NONE) {
         return false;
     }
@@ -206,6 +226,14 @@ bool qn_engine_peek(struct qn_tx *tx, struct qn_queue *queue, uint64_t after,
         ret_message->content = (struct qn_content){0};
     }
     return true;
+}
+
+bool qn_engine_peek(struct qn_tx *tx, struct qn_queue *queue, uint64_t after,
+                    struct qn_peeked *ret_message)
+{
+    struct qn_peek_place place = qn_engine_peek_place(tx, queue, after);
+
+    return qn_engine_peek_next(tx, &place, ret_message);
 }
 
 /* The age metric of a standard queue passes over what was received three times or more

@@ -87,7 +87,7 @@ def test_config_is_accepted(start, tmp_path):
 
 
 def test_each_option_that_is_named_exists():
-    commands = "serve check bench assumptions queues send receive peek purge replay health version".split()
+    commands = "serve check bench assumptions queues send receive peek purge export import replay health version".split()
     helps = [run("--help").stdout, *(run(command, "--help").stdout for command in commands)]
     known = set(re.findall(r"--[a-z][a-z-]+", "\n".join(helps))) | {"--help", "--markdown"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))

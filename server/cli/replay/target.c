@@ -14,18 +14,6 @@ static const char *text_in(const json_t *object, const char *member)
     return text != NULL ? text : "";
 }
 
-static bool is_amazon(const char *endpoint)
-{
-    struct qn_str host = qn_str_from_cstr(endpoint);
-
-    host = qn_str_from(host, qn_str_find(host, QN_STR("://")) + strlen("://"));
-    host = qn_str_first(host, qn_str_find_char(host, '/'));
-    host = qn_str_first(host, qn_str_find_char(host, ':'));
-    return qn_str_ends_with(host, QN_STR(".amazonaws.com")) ||
-           qn_str_ends_with(host, QN_STR(".amazonaws.com.cn")) ||
-           qn_str_ends_with(host, QN_STR(".api.aws"));
-}
-
 /* ---- queues that the recording found ---- */
 
 static bool is_there(struct qn_replay *replay, struct quern_client *client, const json_t *queue,
@@ -164,31 +152,28 @@ static bool provide_all(struct qn_replay *replay, struct quern_error *err)
 
 bool qn_replay_meet(struct qn_replay *replay, struct quern_error *err)
 {
-    struct quern_client *client = replay->remote->client;
     struct qn_replay_target *target = &replay->target;
     const json_t *clock;
-    json_t *info = NULL;
+    json_t *info;
 
-    target->is_amazon = is_amazon(quern_client_endpoint(client));
-    if (!target->is_amazon && quern_http_get(client, "/_quern/info", &info, err)) {
-        clock = json_object_get(info, "clock");
-        target->is_quern = clock != NULL && json_object_get(info, "requests") != NULL;
-        target->clock_moves = target->is_quern && strcmp(text_in(clock, "kind"), "virtual") == 0 &&
-                              json_number_value(json_object_get(clock, "rate")) <= 0;
-        target->clock_ms = integer(clock, "now_ms");
-    } else if (!target->is_amazon && err->http_status == 0) {
-        return false; /* nobody is there */
-    }
-    json_decref(info);
-    if (!provide_all(replay, err)) {
+    target->is_amazon = qn_remote_is_amazon(replay->remote);
+    if (!qn_remote_ask_quern(replay->remote, &info, err)) {
         return false;
     }
-    info = NULL;
-    if (target->is_quern && !quern_http_get(client, "/_quern/info", &info, err)) {
+    clock = json_object_get(info, "clock");
+    target->is_quern = info != NULL;
+    target->clock_moves = target->is_quern && strcmp(text_in(clock, "kind"), "virtual") == 0 &&
+                          json_number_value(json_object_get(clock, "rate")) <= 0;
+    target->clock_ms = integer(clock, "now_ms");
+    json_decref(info);
+    if (!provide_all(replay, err) ||
+        (target->is_quern && !qn_remote_ask_quern(replay->remote, &info, err))) {
         return false;
     }
-    target->requests_before = integer(info, "requests");
-    json_decref(info);
+    if (target->is_quern) {
+        target->requests_before = integer(info, "requests");
+        json_decref(info);
+    }
     target->clock_ahead_ms = target->clock_ms - replay->session.begin_vt_ms;
     return true;
 }

@@ -154,6 +154,7 @@ static json_t *message_document(const struct qn_peeked *message)
     json_object_set_new(document, "deduplication_id",
                         qn_control_text(message->content.deduplication_id));
     json_object_set_new(document, "source_arn", qn_control_text(message->source_arn));
+    json_object_set_new(document, "trace_header", qn_control_text(message->content.trace_header));
     json_object_set_new(document, "attributes", attributes_of(message->content.attributes));
     return document;
 }
@@ -163,13 +164,15 @@ static void peek(struct qn_call *call, struct qn_queue *queue, int64_t after, in
 {
     struct qn_loop *loop = call->loop;
     json_t *list = json_array();
+    struct qn_peek_place place;
     struct qn_peeked message;
     struct qn_tx tx;
     size_t bytes = 0;
     bool more;
 
     qn_tx_init(loop, &tx, &call->request.arena, &loop->background);
-    while ((more = qn_engine_peek(&tx, queue, (uint64_t)after, &message)) &&
+    place = qn_engine_peek_place(&tx, queue, (uint64_t)after);
+    while ((more = qn_engine_peek_next(&tx, &place, &message)) &&
            (int64_t)json_array_size(list) < limit && bytes < PEEK_BYTES) {
         json_array_append_new(list, message_document(&message));
         after = (int64_t)message.sequence;

@@ -1,0 +1,173 @@
+/* Exporting by receiving: what is read is hidden for a long time, and given back at the end. The
+ * receipt handles wait in a file, since there may be very many. */
+#include "server/cli/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/cli/lines.h"
+#include "server/cli/spool.h"
+
+enum { BATCH = 10, WAIT_S = 1, EMPTY_ONES = 3 };
+
+struct receiving {
+    struct qn_export *export;
+    char *url;
+    int handles; /* a file without a name, a handle a line */
+};
+
+static int64_t count_in(const json_t *attributes, const char *name)
+{
+    const char *text = json_string_value(json_object_get(attributes, name));
+    int64_t count;
+
+    return qn_str_to_int64(qn_str_from_cstr(text), 0, INT64_MAX, &count) ? count : 0;
+}
+
+static bool keep_handle(struct receiving *r, const json_t *message, struct quern_error *err)
+{
+    const char *handle = json_string_value(json_object_get(message, "ReceiptHandle"));
+    struct qn_str text = qn_str_from_cstr(handle);
+
+    if (qn_str_is_none(text) || qn_str_find_char(text, '\n') < text.len) {
+        return quern_fail(err, "UnreadableAnswer", 200, "a message without a receipt handle");
+    }
+    return (qn_spool_write(r->handles, text) && qn_spool_write(r->handles, QN_STR("\n"))) ||
+           quern_fail(err, "WriteError", 0, "cannot keep the receipt handles: %s", strerror(errno));
+}
+
+static bool write_messages(struct receiving *r, json_t *messages, struct quern_error *err)
+{
+    bool ok = true;
+    size_t i;
+    json_t *message;
+
+    /* All handles first: whatever happens then, all are given back. */
+    json_array_foreach(messages, i, message)
+    {
+        ok = ok && keep_handle(r, message, err);
+    }
+    json_array_foreach(messages, i, message)
+    {
+        (void)json_object_del(message, "ReceiptHandle");
+        (void)json_object_del(message, "MD5OfBody");
+        (void)json_object_del(message, "MD5OfMessageAttributes");
+        ok = ok && qn_export_write(r->export, json_incref(message), err);
+    }
+    return ok;
+}
+
+static bool receive_all(struct receiving *r, struct quern_error *err)
+{
+    const struct quern_receive_options how = {
+        .max_messages = BATCH, .wait_s = WAIT_S, .visibility_s = r->export->visibility_s};
+    bool ok = true;
+
+    for (int empty_ones = 0;
+         ok && empty_ones < EMPTY_ONES && !qn_export_is_interrupted(r->export);) {
+        json_t *messages = NULL;
+        ok = quern_receive_message(r->export->remote->client, r->url, &how, &messages, err);
+        if (!ok && strcmp(err->code, "OverLimit") == 0) {
+            return true; /* that is all that can be in flight */
+        }
+        empty_ones = ok && json_array_size(messages) > 0 ? 0 : empty_ones + 1;
+        ok = ok && write_messages(r, messages, err);
+        json_decref(messages);
+    }
+    return ok;
+}
+
+/* What is left beside those that we hold. */
+static void count_left(struct receiving *r)
+{
+    json_t *attributes = NULL;
+    struct quern_error ignored;
+    int64_t others;
+
+    if (quern_get_queue_attributes(r->export->remote->client, r->url, &attributes, &ignored)) {
+        others = count_in(attributes, "ApproximateNumberOfMessagesNotVisible") - r->export->count;
+        r->export->left = count_in(attributes, "ApproximateNumberOfMessages") +
+                          count_in(attributes, "ApproximateNumberOfMessagesDelayed") +
+                          (others > 0 ? others : 0);
+        json_decref(attributes);
+    }
+}
+
+/* Takes up to ten handles from the file; the number of them. */
+static size_t next_entries(struct qn_lines *lines, json_t *entries, struct qn_error *err)
+{
+    struct qn_str line = QN_STR("");
+    char id[8];
+
+    json_array_clear(entries);
+    while (json_array_size(entries) < BATCH && qn_lines_next(lines, &line, err) &&
+           !qn_str_is_none(line)) {
+        (void)snprintf(id, sizeof(id), "%zu", json_array_size(entries));
+        json_array_append_new(entries, json_pack("{s:s, s:s%, s:i}", "Id", id, "ReceiptHandle",
+                                                 line.ptr, line.len, "VisibilityTimeout", 0));
+    }
+    return json_array_size(entries);
+}
+
+static void give_back(struct receiving *r)
+{
+    json_t *entries = json_array();
+    struct quern_error failure = {.code = ""};
+    struct qn_lines lines;
+    struct qn_error err;
+    size_t failed = 0;
+    size_t count;
+
+    (void)lseek(r->handles, 0, SEEK_SET);
+    qn_lines_init(&lines, r->handles, "the receipt handles");
+    while ((count = next_entries(&lines, entries, &err)) > 0) {
+        json_t *input = json_pack("{s:s, s:O}", "QueueUrl", r->url, "Entries", entries);
+        json_t *answer = NULL;
+        if (quern_client_call(r->export->remote->client, "ChangeMessageVisibilityBatch", input,
+                              &answer, &failure)) {
+            failed += json_array_size(json_object_get(answer, "Failed"));
+        } else {
+            failed += count;
+        }
+        json_decref(answer);
+        json_decref(input);
+    }
+    if (failed > 0) {
+        r->export->is_still_hidden = true;
+        (void)fprintf(
+            stderr,
+            "%zu messages could not be given back: they are hidden for up to %lld s more%s%s\n",
+            failed, (long long)r->export->visibility_s, failure.code[0] != '\0' ? ": " : "",
+            failure.code);
+    }
+    qn_lines_done(&lines);
+    json_decref(entries);
+}
+
+bool qn_export_by_receiving(struct qn_export *export, struct quern_error *err)
+{
+    struct receiving r = {.export = export, .handles = qn_spool_open()};
+    bool ok = false;
+
+    if (r.handles < 0) {
+        (void)quern_fail(err, "WriteError", 0, "cannot make a file in %s: %s", qn_spool_folder(),
+                         strerror(errno));
+    } else if (qn_remote_find_url(export->remote, export->remote->options.words[0], &r.url, err)) {
+        (void)fprintf(
+            stderr,
+            "this is no Quern: its messages are read by receiving them, hidden for %lld s "
+            "meanwhile and then given back; their receive counts grow\n",
+            (long long)export->visibility_s);
+        ok = receive_all(&r, err);
+        if (ok && !export->is_interrupted) {
+            count_left(&r);
+        }
+        give_back(&r);
+    }
+    if (r.handles >= 0) {
+        (void)close(r.handles);
+    }
+    quern_text_free(r.url);
+    return ok;
+}
