@@ -54,9 +54,28 @@ static bool fits(enum qn_rule_verb verb, struct qn_str api_action, enum qn_rule_
     }
 }
 
+/* Whether the action needs to know which queue, and the rule does not say it. */
+static bool wants_queue(const struct qn_rule_action *action)
+{
+    switch (action->verb) {
+    case QN_DO_REORDER:
+        return qn_str_is_none(action->queue);
+    default:
+        return false;
+    }
+}
+
+static bool is_delay(const struct qn_rule_action *action)
+{
+    return action->verb == QN_DO_REORDER && qn_str_equal(action->text, QN_STR("delay"));
+}
+
 /* What the queue or the request is too narrow for, also unsound. */
 static bool has_room(const struct qn_rule_action *action, const struct qn_rule_subject *subject)
 {
+    if (wants_queue(action) && qn_str_is_none(subject->queue)) {
+        return false;
+    }
     switch (action->verb) {
     case QN_DO_DUP_IN_BATCH: /* an answer never holds more than was asked for */
         return subject->max != 1 && subject->message_count > 0;
@@ -64,6 +83,8 @@ static bool has_room(const struct qn_rule_action *action, const struct qn_rule_s
         return subject->message_count > 0;
     case QN_DO_DELIVER_AGAIN: /* single messages of a FIFO queue are kept back for nobody */
         return !subject->is_fifo || qn_str_is_none(action->text);
+    case QN_DO_REORDER:
+        return !subject->is_fifo || !is_delay(action);
     default:
         return true;
     }
@@ -169,6 +190,39 @@ static bool check_event(struct qn_parse *parse, const struct qn_rule_action *act
     }
 }
 
+/* An event that never is about a queue. */
+static bool has_no_queue(const struct qn_rule *rule)
+{
+    static const char *const actions[] = {"ListQueues", "StartMessageMoveTask",
+                                          "CancelMessageMoveTask", "ListMessageMoveTasks"};
+    bool found = rule->target == QN_TARGET_CLOCK;
+
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        found = found || qn_str_equal(rule->event, qn_str_from_cstr(actions[i]));
+    }
+    return found;
+}
+
+static const char *how_to_name_queue(enum qn_rule_verb verb)
+{
+    switch (verb) {
+    case QN_DO_SEND:
+        return "send \"...\" to QUEUE";
+    case QN_DO_REDRIVE:
+        return "redrive of QUEUE";
+    case QN_DO_PURGE:
+        return "purge of QUEUE";
+    case QN_DO_DELETE_QUEUE:
+        return "delete-queue of QUEUE";
+    case QN_DO_CREATE_QUEUE:
+        return "create-queue QUEUE";
+    case QN_DO_SET_ATTR:
+        return "set-attr NAME=VALUE of QUEUE";
+    default:
+        return "an event of a queue";
+    }
+}
+
 /* What no queue of the kind that the rule names can do, also unsound. */
 static bool check_queue(struct qn_parse *parse, const struct qn_rule_action *action)
 {
@@ -178,6 +232,17 @@ static bool check_queue(struct qn_parse *parse, const struct qn_rule_action *act
         return qn_lex_fail_at(&parse->lex, place_of(parse, action),
                               "a FIFO queue keeps no single message back for some consumers; say "
                               "deliver-again alone");
+    }
+    if (is_delay(action) && wants_fifo) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "a FIFO queue delays no single message; say reorder reverse or "
+                              "shuffle");
+    }
+    if (wants_queue(action) && has_no_queue(parse->rule)) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "%.*s has no queue that %s could be for; say which: %s",
+                              QN_STR_ARG(parse->rule->event), qn_rule_verb_name(action->verb),
+                              how_to_name_queue(action->verb));
     }
     return true;
 }

@@ -358,6 +358,17 @@ bool qn_engine_deliver_again(struct qn_tx *tx, struct qn_queue *queue,
 bool qn_engine_extend_lease(struct qn_tx *tx, struct qn_queue *queue,
                             const struct qn_leased *leased, int64_t by_ms);
 
+enum qn_order { QN_ORDER_REVERSE, QN_ORDER_SHUFFLE };
+/* The next messages that may be received, at most `window` of them, change places; in a FIFO queue
+ * within their groups. How many they were. */
+size_t qn_engine_reorder(struct qn_tx *tx, struct qn_queue *queue, enum qn_order order,
+                         size_t window, uint64_t draw);
+/* The messages with this key (of their JSON bodies: idempotencyKey or payload.id) that may be
+ * received are hidden until then; of long queues the oldest are looked at. How many they were; on a
+ * FIFO queue none. */
+size_t qn_engine_delay_key(struct qn_tx *tx, struct qn_queue *queue, struct qn_str key,
+                           int64_t until_ms);
+
 /* ---- looking ---- */
 
 /* The metrics of SQS for one queue (CloudWatch names). */

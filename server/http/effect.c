@@ -7,6 +7,8 @@
 /* Streams of effects lie apart from those of requests. */
 #define EFFECT_STREAM (UINT64_C(1) << 63)
 
+enum { REORDER_WINDOW = 10 }; /* a full batch */
+
 /* One effect under way. */
 struct work {
     struct qn_loop *loop;
@@ -107,6 +109,27 @@ static bool deliver_again(struct work *work)
            fail(work, lease_is_over);
 }
 
+static bool reorder(struct work *work)
+{
+    const struct qn_effect *effect = work->effect;
+    size_t window = effect->count > 0 ? (size_t)effect->count : REORDER_WINDOW;
+    bool is_delay = qn_str_equal(effect->text, QN_STR("delay"));
+    enum qn_order order =
+        qn_str_equal(effect->text, QN_STR("reverse")) ? QN_ORDER_REVERSE : QN_ORDER_SHUFFLE;
+
+    if (work->queue == NULL) {
+        return no_queue(work);
+    }
+    if (is_delay) {
+        return qn_engine_delay_key(&work->tx, work->queue, effect->value,
+                                   work->tx.now_ms + effect->amount_ms) > 0 ||
+               fail(work, "no message with this key can be received");
+    }
+    /* One message alone, or none, has only one order. */
+    (void)qn_engine_reorder(&work->tx, work->queue, order, window, effect->draw);
+    return true;
+}
+
 static bool crash(struct work *work)
 {
     const struct qn_effect *effect = work->effect;
@@ -158,6 +181,7 @@ static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
     [QN_EFFECT_REFUSE] = refuse,
     [QN_EFFECT_FREEZE] = freeze,
     [QN_EFFECT_JUMP] = jump,
+    [QN_EFFECT_REORDER] = reorder,
     [QN_EFFECT_CRASH] = crash,
     [QN_EFFECT_RESTORE] = restore,
     [QN_EFFECT_RELEASE] = release,

@@ -159,6 +159,8 @@ Test(refusal, what_can_never_happen_is_not_accepted)
     refused("on msg.delete do expire-lease", "only lease.grant has a lease");
     refused("on lease.expire do extend-lease 1s", "only lease.grant has a lease");
     refused("on msg.delete do deliver-again", "only lease.grant has a lease");
+    refused("unsound on lease.grant where queue=q.fifo do reorder delay k by 1s",
+            "a FIFO queue delays no single message");
     refused("unsound on lease.grant where queue=q.fifo do deliver-again to other",
             "a FIFO queue keeps no single message back");
     refused("on ReceiveMessage at pre-commit do expire-lease",

@@ -93,3 +93,29 @@ def test_what_went_to_both_is_leased_to_both(store):
     url = store.url("q")
     assert len(messages) == 2 and store.counts(url) == (0, 2, 0)
     delete_each(store, url, messages)
+
+
+def test_another_order_loses_nothing(store):
+    url = store.queue("q")
+    for body in "abc":
+        store.send(url, body)
+    rule(store, "on ReceiveMessage once do reorder reverse")
+    assert store.bodies(url, 1) == ["c"]
+    store.restart()
+    url = store.url("q")
+    assert store.counts(url) == (2, 1, 0)
+    assert store.bodies(url) == ["a", "b"]
+
+
+def test_a_delayed_key_comes_when_its_time_has_come(store):
+    url = store.queue("q")
+    store.send(url, '{"idempotencyKey":"k"}')
+    rule(store, "on SendMessage once do reorder delay k by 5s")
+    store.send(url, "other")
+    store.restart()
+    url = store.url("q")
+    assert store.counts(url) == (1, 0, 1)
+    store.advance_ms(4999)
+    assert store.bodies(url) == ["other"]
+    store.advance_ms(1)
+    assert store.bodies(url) == ['{"idempotencyKey":"k"}']

@@ -57,3 +57,12 @@ def deliver_to_both(scene):
     messages = messages_of(scene, first) + messages_of(scene, second)
     assert counts_of(messages) == [1, 2] and scene.counts() == (0, 2)
     delete_each(scene, messages)
+
+
+@row("reorder", "on ReceiveMessage once at {point} do reorder reverse as fault")
+def reorder(scene):
+    """Before the receive, which gets the last ones then, or behind it, of what it has left."""
+    scene.send(*"abcd")
+    scene.arm()
+    bodies = [[message["Body"] for message in scene.receive(2)] for _ in range(2)]
+    assert bodies == scene.done([["d", "c"], ["b", "a"]], [["a", "b"], ["d", "c"]])
