@@ -421,6 +421,14 @@ struct MHD_Response *qn_damage_response(struct qn_call *call);
 /* Lets slow answers go on whose time has come; INT64_MAX: all. */
 void qn_damage_go_on(struct qn_loop *loop, int64_t monotonic_ms);
 
+/* ---- execute.c ---- */
+
+/* In the transaction of its checks. Its answer, unless it has to wait (tx->park), is in
+ * call->answer.
+ */
+QN_MUST_CHECK bool qn_execute(struct qn_call *call, struct qn_tx *tx,
+                              const struct qn_verdict *verdict, struct qn_error *err);
+
 /* ---- pair.c ---- */
 
 /* The verdict that another receive gets the messages too: the call waits for it, a while. False: it

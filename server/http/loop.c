@@ -146,20 +146,6 @@ static bool heed_pre_commit(struct qn_call *call, struct qn_verdict *verdict)
     return true;
 }
 
-/* Encoded before the engine is called again: the output has views into its memory. */
-static void take_output(struct qn_call *call)
-{
-    call->status = 200;
-    call->code = QN_ERR_NONE;
-    call->content_type = qn_wire_content_type(&call->request);
-    call->header_count = 0;
-    qn_buf_clear(&call->answer);
-    qn_wire_encode_output(&call->request, &call->answer);
-    if (call->is_recorded) {
-        qn_record_take_output(call);
-    }
-}
-
 static void begin_transaction(struct qn_call *call, struct qn_tx *tx)
 {
     qn_tx_init(call->loop, tx, &call->request.arena, &call->random);
@@ -202,22 +188,7 @@ struct run {
 
 static void run(struct run *run, const struct qn_verdict *verdict)
 {
-    struct qn_call *call = run->call;
-    struct qn_request *request = &call->request;
-
-    request->output = qn_arena_alloc(&request->arena, request->action->output->size);
-    if (request->output == NULL) {
-        run->ok = qn_fail(&run->err, QN_ERR_INTERNAL, "The request needs too much memory.");
-        return;
-    }
-    run->tx.verdict = verdict->kind != QN_VERDICT_PASS ? verdict : call->verdict;
-    run->tx.facts = call->facts;
-    run->ok = request->action->execute(&run->tx, request->input, request->output, &run->err);
-    if (run->ok && run->tx.park.queue == NULL) {
-        qn_facts_learn(call, &run->tx);
-        take_output(call);
-    }
-    qn_loop_keep(call->loop);
+    run->ok = qn_execute(run->call, &run->tx, verdict, &run->err);
 }
 
 static void conclude(struct run *run)
