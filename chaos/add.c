@@ -49,7 +49,7 @@ static void read_rule(struct adding *adding, struct qn_str text, int64_t line)
         return;
     }
     if (!qn_plan_carries(&adding->plan->options, rule, adding->mistakes) ||
-        !check_place(adding, rule)) {
+        !qn_sends_load(rule, adding->mistakes) || !check_place(adding, rule)) {
         qn_rule_free(rule);
         return;
     }

@@ -1,5 +1,7 @@
 /* The arguments of actions. One function per form; actions.def says which action has which. */
 #include "chaos/parse.h"
+#include "server/model/limits.h"
+#include "server/model/queue_settings.h"
 
 enum { FAILPOINT_DELAY_MAX_MS = 600000, SLOW_CLOSE_MS = 1000 };
 
@@ -303,17 +305,103 @@ static bool parse_jump(struct qn_parse *parse, struct qn_rule_action *action)
 
 static bool parse_word(struct qn_parse *parse, struct qn_rule_action *action)
 {
-    return qn_parse_value(parse, action->verb == QN_DO_MARK ? "a name" : "a file or a message",
-                          &action->text);
+    return qn_parse_value(parse, "a name", &action->text);
+}
+
+static bool parse_queue(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    struct qn_str name = parse->lex.text;
+    size_t at = parse->lex.from;
+
+    if (!qn_parse_value(parse, "the name of a queue", &name)) {
+        return false;
+    }
+    struct qn_str stem =
+        qn_str_ends_with(name, QN_STR(".fifo")) ? qn_str_first(name, name.len - 5) : name;
+    bool ok = stem.len > 0 && name.len <= QN_QUEUE_NAME_MAX;
+    for (size_t i = 0; i < stem.len && ok; i++) {
+        ok = qn_char_is_alphanumeric(stem.ptr[i]) || stem.ptr[i] == '-' || stem.ptr[i] == '_';
+    }
+    action->queue = name;
+    return ok ||
+           qn_lex_fail_at(&parse->lex, at,
+                          "a queue's name has 1 to %d letters, digits, - and _, and that of a "
+                          "FIFO queue .fifo behind",
+                          QN_QUEUE_NAME_MAX);
+}
+
+static bool parse_of_queue(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    return !qn_lex_take(&parse->lex, "of") || parse_queue(parse, action);
+}
+
+static bool parse_maybe_queue(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    const struct qn_lex *lex = &parse->lex;
+    bool is_over = lex->kind == QN_LEX_END || qn_lex_is(lex, "then") || qn_lex_is(lex, "as") ||
+                   qn_lex_is(lex, "unsound");
+
+    return is_over || parse_queue(parse, action);
+}
+
+static bool parse_group(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    size_t at;
+
+    if (!qn_lex_take(&parse->lex, "group")) {
+        return !parse->lex.failed;
+    }
+    at = parse->lex.from;
+    if (!qn_parse_value(parse, "a message group", &action->value)) {
+        return false;
+    }
+    bool ok = action->value.len > 0 && action->value.len <= QN_FIFO_ID_MAX;
+    for (size_t i = 0; i < action->value.len && ok; i++) {
+        ok = action->value.ptr[i] > ' ' && action->value.ptr[i] <= '~';
+    }
+    return ok ||
+           qn_lex_fail_at(&parse->lex, at, "a message group has 1 to %d letters, digits and signs",
+                          QN_FIFO_ID_MAX);
+}
+
+/* "body", @FILE, or @"FILE" with blanks or signs in its name. A bare word would be a file without
+ * its @ as often as a body. */
+static bool parse_send(struct qn_parse *parse, struct qn_rule_action *action)
+{
+    struct qn_lex *lex = &parse->lex;
+
+    action->text = lex->text;
+    action->is_file = lex->kind == QN_LEX_WORD && lex->text.ptr[0] == '@';
+    if (action->is_file && lex->text.len == 1) {
+        qn_lex_next(lex);
+        if (!qn_parse_value(parse, "the name of a file", &action->text)) {
+            return false;
+        }
+    } else if (action->is_file) {
+        action->text = qn_str_from(lex->text, 1);
+        qn_lex_next(lex);
+    } else if (lex->kind == QN_LEX_TEXT && lex->text.len > 0) {
+        qn_lex_next(lex);
+    } else {
+        return qn_lex_fail_expected(lex, "a \"quoted body\" or @FILE");
+    }
+    return (!qn_lex_take(lex, "to") || parse_queue(parse, action)) && parse_group(parse, action);
 }
 
 static bool parse_set_attr(struct qn_parse *parse, struct qn_rule_action *action)
 {
-    if (!qn_parse_value(parse, "an attribute's name", &action->text)) {
+    size_t at = parse->lex.from;
+    enum qn_attribute_id id;
+
+    if (!qn_parse_attribute(parse, action) || !parse_of_queue(parse, action)) {
         return false;
     }
-    return qn_lex_expect(&parse->lex, "=") &&
-           qn_parse_value(parse, "an attribute's value", &action->value);
+    bool is_for_fifo = qn_attribute_find(action->text, &id) &&
+                       (qn_attribute_info(id)->flags & QN_ATTRIBUTE_FIFO_ONLY) != 0;
+    return !is_for_fifo || qn_str_is_none(action->queue) ||
+           qn_str_ends_with(action->queue, QN_STR(".fifo")) ||
+           qn_lex_fail_at(&parse->lex, at, "%.*s is an attribute of FIFO queues",
+                          QN_STR_ARG(action->text));
 }
 
 /* One of these words, kept in text. */

@@ -174,7 +174,7 @@ static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_pl
         .receive_count = -1,
         .instance = qn_str_is_none(action->instance) ? event_instance : action->instance,
         .connection = connection_of(scene),
-        .text = action->text,
+        .text = action->verb == QN_DO_SEND ? action->inputs : action->text,
         .value = action->value,
         .amount_ms = action->duration_ms,
         .count = action->count,

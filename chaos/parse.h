@@ -47,6 +47,9 @@ QN_MUST_CHECK bool qn_parse_action(struct qn_parse *parse, struct qn_rule_action
 /* arguments.c: behind the action's word. */
 QN_MUST_CHECK bool qn_parse_arguments(struct qn_parse *parse, struct qn_rule_action *action);
 
+/* attribute.c: NAME = VALUE of a queue. */
+QN_MUST_CHECK bool qn_parse_attribute(struct qn_parse *parse, struct qn_rule_action *action);
+
 /* sound.c: chooses the point, and refuses what cannot happen or would break a promise of AWS. */
 QN_MUST_CHECK bool qn_parse_finish(struct qn_parse *parse, size_t event_at, size_t point_at);
 

@@ -86,6 +86,11 @@ struct qn_plan_rule *qn_plan_find(const struct qn_plan *plan, struct qn_str name
 /* Puts a rule of a new name behind the others. */
 void qn_plan_append(struct qn_plan *plan, struct qn_rule *rule_take, struct qn_str name);
 
+/* sends.c: makes the messages that the rule's `send` actions put into queues, and reads their
+ * files.
+ */
+QN_MUST_CHECK bool qn_sends_load(struct qn_rule *rule, struct qn_mistakes *mistakes);
+
 /* index.c: to be called when rules have come, gone, or been enabled or disabled. */
 void qn_plan_reindex(struct qn_plan *plan);
 void qn_plan_free_indexes(struct qn_plan *plan);

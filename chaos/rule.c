@@ -7,6 +7,7 @@
 enum {
     RULE_MAX = 32 * 1024,
     ARENA_MAX = 1024 * 1024,
+    FILES_ARENA_MAX = 128 * 1024 * 1024,
     ACTIONS_MAX = 32,
     NAME_MAX_LEN = 80,
     WORDS_MAX = 64,
@@ -330,6 +331,7 @@ bool qn_rule_read(struct qn_str text, int64_t first_line, const struct qn_rule_n
     }
     rule = qn_memory_new(sizeof(*rule));
     qn_arena_init(&rule->arena, ARENA_MAX);
+    qn_arena_init(&rule->files, FILES_ARENA_MAX);
     parse.rule = rule;
     rule->whole = qn_arena_copy(&rule->arena, text); /* the values are views into it */
     rule->first_line = first_line;
@@ -359,5 +361,6 @@ void qn_rule_free(struct qn_rule *rule)
         return;
     }
     qn_arena_done(&rule->arena);
+    qn_arena_done(&rule->files);
     qn_memory_free(rule);
 }

@@ -1,22 +1,41 @@
 /* One rule of the fault grammar: parsed whole, by the server and by the harness alike. Who carries
  * out which action is decided elsewhere (carry.c for the server).
  *
- *   rule   := ["disabled"] ["unsound"] "on" event {cond} "do" action {"then" action} ["unsound"]
- * ["as" NAME] event  := [target "."] name       target: sqs sink lambda proc clock; implied by the
- * name name   := an API action, with * and ? as wildcards, or any | lease.grant | lease.expire |
- * msg.dlq | msg.delete            sqs, inside the server | work.begin | work.commit | reject |
- * reconcile | ready        sink | invoke | response | init lambda | spawn | exit proc | tick
- * DURATION                                                clock cond   := "where" pred | "at" point
- * | when       in any order, each at most once pred   := conj {"or" conj} conj   := unary {"and"
- * unary} unary  := "not" unary | "(" pred ")" | field op value | field "in" "(" value {"," value}
- * ")" field  := queue | instance | code                       of the request | attempt | size |
- * wait | max | entries         numbers | t                                             virtual
- * seconds since ready | mid | rc | group | tenant | key | tag | body."path" | attr."name"     of a
- * message op     := = | != | < | <= | > | >= | ~                  ~ compares with * and ? when   :=
- * nth LIST | every N | first N | after N | once | times N | prob P [seed S] | between DURATION
- * DURATION | for DURATION | per (message | group | instance | queue | connection) point  := arrive
- * | pre-commit | post-commit | mid-response | post-response action := a row of actions.def; "after"
- * DURATION in front of it lets it wait
+ *   rule   := ["disabled"] ["unsound"] "on" event {cond} "do" action {"then" action}
+ *             ["unsound"] ["as" NAME]
+ *   event  := [target "."] name       target: sqs sink lambda proc clock; implied by the name
+ *   name   := an API action, with * and ? as wildcards, or any
+ *           | lease.grant | lease.expire | msg.dlq | msg.delete            sqs, inside the server
+ *           | work.begin | work.commit | reject | reconcile | ready        sink
+ *           | invoke | response | init                                     lambda
+ *           | spawn | exit                                                 proc
+ *           | tick DURATION                                                clock
+ *   cond   := "where" pred | "at" point | when       in any order, each at most once
+ *   pred   := conj {"or" conj}
+ *   conj   := unary {"and" unary}
+ *   unary  := "not" unary | "(" pred ")" | field op value | field "in" "(" value {"," value} ")"
+ *   field  := queue | instance | code                       of the request
+ *           | attempt | size | wait | max | entries         numbers
+ *           | t                                             virtual seconds since ready
+ *           | mid | rc | group | tenant | key | tag | body."path" | attr."name"     of a message
+ *   op     := = | != | < | <= | > | >= | ~                  ~ compares with * and ?
+ *   when   := nth LIST | every N | first N | after N | once | times N | prob P [seed S]
+ *           | between DURATION DURATION | for DURATION
+ *           | per (message | group | instance | queue | connection)
+ *   point  := arrive | pre-commit | post-commit | mid-response | post-response
+ *   action := a row of actions.def; "after" DURATION in front of it lets it wait
+ *
+ * Arguments of actions that touch messages and queues. Without a queue it is the event's; a tick
+ * has none, so there it must be said.
+ *
+ *   shorten-lease DURATION | extend-lease DURATION
+ *   deliver-again ["to" (same | other | "instance" "=" I)]
+ *   reorder (reverse | shuffle) ["window" "=" N] | reorder delay KEY by DURATION
+ *   send ("body" | @FILE) ["to" QUEUE] ["group" G]      @FILE: one JSON object a line, with body,
+ *                                                      attributes, groupId and dedupId
+ *   dup-send ["group" G] | poison-body ["group" G]
+ *   redrive ["of" QUEUE] | purge ["of" QUEUE] | delete-queue ["of" QUEUE] | create-queue [QUEUE]
+ *   set-attr NAME "=" VALUE ["of" QUEUE]
  *
  * A chain. Each action comes when the one before it is finished. The request itself can be delayed
  * or held, more than once, and then one thing is done to it. Behind `delay D` and `after D` all
@@ -103,14 +122,16 @@ struct qn_rule_action {
     double fraction;     /* reset, close, truncate: 0 to 1 */
     int64_t bytes;       /* the same in bytes */
     struct qn_str instance; /* kill, signal, stop, deliver-again; none: the one of the event */
-    struct qn_str text;     /* mark NAME, signal X, crash at FAILPOINT, send FILE, set-attr NAME,
-                               reorder HOW, gate, to */
-    struct qn_str value;    /* set-attr value, reorder delay KEY, what happens at FAILPOINT */
-    struct qn_str queue;    /* of QUEUE: the one that the action is for; none: the event's */
-    struct qn_str *list;    /* outcome LIST */
+    struct qn_str text;     /* mark NAME, signal X, crash at FAILPOINT, send BODY or FILE, set-attr
+                               NAME, reorder HOW, gate, to */
+    struct qn_str value;  /* set-attr value, reorder delay KEY, what happens at FAILPOINT, group */
+    struct qn_str queue;  /* of QUEUE: the one that the action is for; none: the event's */
+    struct qn_str inputs; /* send: of SendMessage as JSON, one a line (sends.c) */
+    struct qn_str *list;  /* outcome LIST */
     size_t list_count;
     struct qn_rule_pred *entries; /* fail-entries PRED, outcome ... for PRED; or NULL */
     bool force;                   /* jump */
+    bool is_file;                 /* send @FILE */
 };
 
 struct qn_rule_when {
@@ -131,6 +152,7 @@ struct qn_rule_when {
 
 struct qn_rule {
     struct qn_arena arena; /* all of what follows */
+    struct qn_arena files; /* but what came from files that it names */
     struct qn_str whole;   /* as given; first_line is the number of its first line */
     int64_t first_line;
     struct qn_str text; /* without blanks and comments around, and without `disabled` */

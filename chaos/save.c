@@ -32,6 +32,10 @@ static bool restore_rule(struct qn_plan *plan, struct qn_reader *reader,
     if (reader->failed || !qn_rule_read(text, 1, names, &rule, mistakes)) {
         return false;
     }
+    if (!qn_sends_load(rule, mistakes)) {
+        qn_rule_free(rule);
+        return false;
+    }
     qn_plan_append(plan, rule, name);
     plan->rules[plan->rule_count - 1]->state.since_ms = since_ms;
     plan->rules[plan->rule_count - 1]->is_disabled = is_disabled;
@@ -51,7 +55,9 @@ bool qn_plan_restore(struct qn_plan *plan, struct qn_str saved, struct qn_error 
     plan->names_given = qn_reader_u64(&reader);
     for (uint64_t left = qn_reader_u64(&reader); left > 0; left--) {
         if (!restore_rule(plan, &reader, &mistakes)) {
-            return qn_fail(err, QN_ERR_INTERNAL, "the rules of the process before are damaged");
+            return mistakes.count > 0 ? qn_mistakes_fail(&mistakes, err)
+                                      : qn_fail(err, QN_ERR_INTERNAL,
+                                                "the rules of the process before are damaged");
         }
     }
     qn_plan_reindex(plan);

@@ -49,6 +49,12 @@ static bool fits(enum qn_rule_verb verb, struct qn_str api_action, enum qn_rule_
                : qn_str_starts_with(api_action, QN_STR("DeleteMessage"))
                    ? !is_done
                    : qn_str_starts_with(api_action, QN_STR("ChangeMessageVisibility"));
+    case QN_DO_DUP_SEND:
+    case QN_DO_POISON_BODY: /* of a message that there is, or was */
+        return is_send(api_action) ? is_done
+               : is_receive        ? point > QN_RULE_ARRIVE
+                                   : qn_str_starts_with(api_action, QN_STR("DeleteMessage")) ||
+                                  qn_str_starts_with(api_action, QN_STR("ChangeMessageVisibility"));
     default:
         return true;
     }
@@ -59,6 +65,12 @@ static bool wants_queue(const struct qn_rule_action *action)
 {
     switch (action->verb) {
     case QN_DO_REORDER:
+    case QN_DO_SEND:
+    case QN_DO_REDRIVE:
+    case QN_DO_PURGE:
+    case QN_DO_DELETE_QUEUE:
+    case QN_DO_CREATE_QUEUE:
+    case QN_DO_SET_ATTR:
         return qn_str_is_none(action->queue);
     default:
         return false;
@@ -124,7 +136,7 @@ static size_t place_of(const struct qn_parse *parse, const struct qn_rule_action
 /* Whether the rule's event can be a request to which the action fits. */
 static bool can_fit(const struct qn_rule *rule, enum qn_rule_verb verb, enum qn_rule_point point)
 {
-    bool is_choosy = false;
+    bool is_choosy = verb == QN_DO_DUP_SEND || verb == QN_DO_POISON_BODY; /* messages only */
 
     for (size_t i = 0; i < sizeof(message_actions) / sizeof(message_actions[0]); i++) {
         struct qn_str name = qn_str_from_cstr(message_actions[i]);
@@ -223,6 +235,15 @@ static const char *how_to_name_queue(enum qn_rule_verb verb)
     }
 }
 
+static bool wants_group(const struct qn_rule *rule, const struct qn_rule_action *action)
+{
+    bool is_fifo = qn_str_is_none(action->queue) ? qn_pred_wants_fifo(rule->where)
+                                                 : qn_str_ends_with(action->queue, QN_STR(".fifo"));
+
+    return action->verb == QN_DO_SEND && !action->is_file && is_fifo &&
+           qn_str_is_none(action->value);
+}
+
 /* What no queue of the kind that the rule names can do, also unsound. */
 static bool check_queue(struct qn_parse *parse, const struct qn_rule_action *action)
 {
@@ -237,6 +258,10 @@ static bool check_queue(struct qn_parse *parse, const struct qn_rule_action *act
         return qn_lex_fail_at(&parse->lex, place_of(parse, action),
                               "a FIFO queue delays no single message; say reorder reverse or "
                               "shuffle");
+    }
+    if (wants_group(parse->rule, action)) {
+        return qn_lex_fail_at(&parse->lex, place_of(parse, action),
+                              "a message to a FIFO queue needs a group: say `group G` behind it");
     }
     if (wants_queue(action) && has_no_queue(parse->rule)) {
         return qn_lex_fail_at(&parse->lex, place_of(parse, action),

@@ -358,6 +358,11 @@ bool qn_engine_deliver_again(struct qn_tx *tx, struct qn_queue *queue,
 bool qn_engine_extend_lease(struct qn_tx *tx, struct qn_queue *queue,
                             const struct qn_leased *leased, int64_t by_ms);
 
+/* The content of a message that is stored in the queue, was deleted from it of late, or went to its
+ * dead-letter queue. Views live until the next engine call. */
+QN_MUST_CHECK bool qn_engine_read_message(struct qn_tx *tx, struct qn_queue *queue,
+                                          const struct qn_leased *which,
+                                          struct qn_content *ret_content);
 enum qn_order { QN_ORDER_REVERSE, QN_ORDER_SHUFFLE };
 /* The next messages that may be received, at most `window` of them, change places; in a FIFO queue
  * within their groups. How many they were. */

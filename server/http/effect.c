@@ -1,6 +1,6 @@
 /* Carries out what rules want done apart from their verdicts: one function for each kind of effect.
  */
-#include "server/http/internal.h"
+#include "server/http/effect.h"
 
 #include "server/base/log.h"
 
@@ -8,15 +8,6 @@
 #define EFFECT_STREAM (UINT64_C(1) << 63)
 
 enum { REORDER_WINDOW = 10 }; /* a full batch */
-
-/* One effect under way. */
-struct work {
-    struct qn_loop *loop;
-    const struct qn_effect *effect;
-    struct qn_queue *queue; /* NULL: there is none of its name */
-    struct qn_tx tx;
-    const char *why; /* it was not done */
-};
 
 static const char lease_is_over[] = "the lease is over";
 
@@ -33,83 +24,83 @@ static struct qn_queue *find_queue(struct qn_engine *engine, const struct qn_eff
     return NULL;
 }
 
-/* What it was to be done to is not there. */
-static bool fail(struct work *work, const char *why)
+bool qn_work_fail(struct qn_work *work, const char *why)
 {
     work->why = why;
     return false;
 }
 
-static bool no_queue(struct work *work)
+bool qn_work_fail_queue(struct qn_work *work)
 {
-    return fail(work, "there is no such queue");
+    return qn_work_fail(work, "there is no such queue");
 }
 
-static bool resurrect(struct work *work)
+static bool resurrect(struct qn_work *work)
 {
     if (work->queue == NULL) {
-        return no_queue(work);
+        return qn_work_fail_queue(work);
     }
     return qn_engine_resurrect(&work->tx, work->queue, work->effect->message_id) ||
-           fail(work, "no message of this id was deleted of late");
+           qn_work_fail(work, "no message of this id was deleted of late");
 }
 
-static struct qn_leased leased_of(const struct work *work)
+struct qn_leased qn_work_leased(const struct qn_work *work)
 {
     return (struct qn_leased){work->effect->message_id, work->effect->handle,
                               work->effect->receive_count};
 }
 
-static bool expire_lease(struct work *work)
+static bool expire_lease(struct qn_work *work)
 {
-    struct qn_leased leased = leased_of(work);
+    struct qn_leased leased = qn_work_leased(work);
 
     if (work->queue == NULL) {
-        return no_queue(work);
+        return qn_work_fail_queue(work);
     }
-    return qn_engine_expire_lease(&work->tx, work->queue, &leased) || fail(work, lease_is_over);
+    return qn_engine_expire_lease(&work->tx, work->queue, &leased) ||
+           qn_work_fail(work, lease_is_over);
 }
 
-static bool shorten_lease(struct work *work)
+static bool shorten_lease(struct qn_work *work)
 {
-    struct qn_leased leased = leased_of(work);
+    struct qn_leased leased = qn_work_leased(work);
     int64_t end_ms = work->tx.now_ms + work->effect->amount_ms;
 
     if (work->queue == NULL) {
-        return no_queue(work);
+        return qn_work_fail_queue(work);
     }
     return qn_engine_shorten_lease(&work->tx, work->queue, &leased, end_ms) ||
-           fail(work, lease_is_over);
+           qn_work_fail(work, lease_is_over);
 }
 
-static bool extend_lease(struct work *work)
+static bool extend_lease(struct qn_work *work)
 {
-    struct qn_leased leased = leased_of(work);
+    struct qn_leased leased = qn_work_leased(work);
 
     if (work->queue == NULL) {
-        return no_queue(work);
+        return qn_work_fail_queue(work);
     }
     return qn_engine_extend_lease(&work->tx, work->queue, &leased, work->effect->amount_ms) ||
-           fail(work, lease_is_over);
+           qn_work_fail(work, lease_is_over);
 }
 
-static bool deliver_again(struct work *work)
+static bool deliver_again(struct qn_work *work)
 {
     const struct qn_effect *effect = work->effect;
-    struct qn_leased leased = leased_of(work);
+    struct qn_leased leased = qn_work_leased(work);
     struct qn_party party = {effect->instance, effect->connection};
     enum qn_audience audience = qn_str_is_none(effect->text)                  ? QN_FOR_ANYBODY
                                 : qn_str_equal(effect->text, QN_STR("other")) ? QN_FOR_OTHERS
                                                                               : QN_FOR_ONE;
 
     if (work->queue == NULL) {
-        return no_queue(work);
+        return qn_work_fail_queue(work);
     }
     return qn_engine_deliver_again(&work->tx, work->queue, &leased, audience, &party) ||
-           fail(work, lease_is_over);
+           qn_work_fail(work, lease_is_over);
 }
 
-static bool reorder(struct work *work)
+static bool reorder(struct qn_work *work)
 {
     const struct qn_effect *effect = work->effect;
     size_t window = effect->count > 0 ? (size_t)effect->count : REORDER_WINDOW;
@@ -118,19 +109,19 @@ static bool reorder(struct work *work)
         qn_str_equal(effect->text, QN_STR("reverse")) ? QN_ORDER_REVERSE : QN_ORDER_SHUFFLE;
 
     if (work->queue == NULL) {
-        return no_queue(work);
+        return qn_work_fail_queue(work);
     }
     if (is_delay) {
         return qn_engine_delay_key(&work->tx, work->queue, effect->value,
                                    work->tx.now_ms + effect->amount_ms) > 0 ||
-               fail(work, "no message with this key can be received");
+               qn_work_fail(work, "no message with this key can be received");
     }
     /* One message alone, or none, has only one order. */
     (void)qn_engine_reorder(&work->tx, work->queue, order, window, effect->draw);
     return true;
 }
 
-static bool crash(struct work *work)
+static bool crash(struct qn_work *work)
 {
     const struct qn_effect *effect = work->effect;
 
@@ -139,19 +130,19 @@ static bool crash(struct work *work)
     return true;
 }
 
-static bool refuse(struct work *work)
+static bool refuse(struct qn_work *work)
 {
     qn_process_refuse(work->loop, work->effect->amount_ms);
     return true;
 }
 
-static bool freeze(struct work *work)
+static bool freeze(struct qn_work *work)
 {
     qn_process_freeze(work->loop, work->effect->amount_ms);
     return true;
 }
 
-static bool jump(struct work *work)
+static bool jump(struct qn_work *work)
 {
     return qn_advance_jump(work->loop, work->effect->amount_ms, work->effect->force, &work->why);
 }
@@ -165,14 +156,14 @@ static bool restore(struct work *work)
 }
 
 /* That nothing is held any more, because its client has gone, is no failure. */
-static bool release(struct work *work)
+static bool release(struct qn_work *work)
 {
     (void)qn_fault_release_one(work->loop, work->effect->request);
     return true;
 }
 
 /* False: it is not done, and work->why says why not. */
-static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
+static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct qn_work *work) = {
     [QN_EFFECT_RESURRECT] = resurrect,
     [QN_EFFECT_EXPIRE_LEASE] = expire_lease,
     [QN_EFFECT_SHORTEN_LEASE] = shorten_lease,
@@ -182,6 +173,14 @@ static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
     [QN_EFFECT_FREEZE] = freeze,
     [QN_EFFECT_JUMP] = jump,
     [QN_EFFECT_REORDER] = reorder,
+    [QN_EFFECT_SEND] = qn_inject_send,
+    [QN_EFFECT_DUP_SEND] = qn_inject_dup_send,
+    [QN_EFFECT_POISON_BODY] = qn_inject_poison_body,
+    [QN_EFFECT_REDRIVE] = qn_inject_redrive,
+    [QN_EFFECT_PURGE] = qn_inject_purge,
+    [QN_EFFECT_DELETE_QUEUE] = qn_inject_delete_queue,
+    [QN_EFFECT_CREATE_QUEUE] = qn_inject_create_queue,
+    [QN_EFFECT_SET_ATTR] = qn_inject_set_attr,
     [QN_EFFECT_CRASH] = crash,
     [QN_EFFECT_RESTORE] = restore,
     [QN_EFFECT_RELEASE] = release,
@@ -189,7 +188,7 @@ static bool (*const carriers[QN_EFFECT_KIND_COUNT])(struct work *work) = {
 
 /* A fault that could not happen must not pass for one that was stood. Not under `rule`: it has told
  * of its firing already. */
-static void tell_not_done(struct work *work)
+static void tell_not_done(struct qn_work *work)
 {
     const struct qn_effect *effect = work->effect;
     struct qn_event event;
@@ -207,7 +206,7 @@ static void tell_not_done(struct work *work)
 
 static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
 {
-    struct work work = {.loop = loop, .effect = effect, .why = "the server cannot do it"};
+    struct qn_work work = {.loop = loop, .effect = effect, .why = "the server cannot do it"};
     struct qn_random random;
     bool done;
 
@@ -229,6 +228,9 @@ bool qn_effect_run_next(struct qn_loop *loop)
 {
     struct qn_effect effect;
 
+    /* Many may be due at once, more than the ring has room for. */
+    loop->is_stalled = loop->is_stalled ||
+                       (loop->parts.journal != NULL && !qn_journal_has_room(loop->parts.journal));
     if (loop->is_stalled || !qn_plan_take_effect(loop->parts.plan, loop->now_ms, &effect)) {
         return false;
     }

@@ -265,13 +265,20 @@ Test(grammar, arguments_of_the_actions_that_come_later)
         "on ReceiveMessage do reorder reverse",
         "on ReceiveMessage do reorder shuffle window=20",
         "on ReceiveMessage do reorder delay k-003 by 2s",
-        "on tick 1s do send body.json",
+        "on tick 1s do send \"body\" to q",
+        "on tick 1s do send \"body\" to q.fifo group g",
+        "on tick 1s do send @bodies.jsonl to q",
+        "on SendMessage do send @\"my bodies.jsonl\"",
+        "on SendMessage do send \"@body\" group g then send \"b\"",
         "on SendMessage do dup-send",
-        "on SendMessage do poison-body",
-        "on tick 1s do redrive",
-        "on tick 1s do purge",
-        "on tick 1s do delete-queue then after 2s create-queue",
-        "on tick 1s do set-attr VisibilityTimeout=1",
+        "on SendMessage do dup-send group g",
+        "on SendMessage do poison-body group g",
+        "on tick 1s do redrive of q",
+        "on tick 1s do purge of q then purge of q.fifo",
+        "on tick 1s do delete-queue of q then after 2s create-queue q",
+        "on DeleteQueue do create-queue",
+        "on tick 1s do set-attr VisibilityTimeout=1 of q",
+        "on any do set-attr RedrivePolicy=\"\"",
         "on tick 1s do jump 1h",
         "on tick 1s do jump 1h force",
         "on work.begin do status 503",
@@ -290,10 +297,24 @@ Test(grammar, arguments_of_the_actions_that_come_later)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         parse(texts[i]);
     }
+}
+
+Test(grammar, arguments_of_messages_and_queues)
+{
+    const struct qn_rule_action *a;
     cr_expect_eq(action("on any do bandwidth 64KB/s")->count, 64000);
     cr_expect_eq(action("on ready do outcome a,b for key=1")->list_count, 2);
     cr_expect(action("on tick 1s do jump 1h force")->force);
-    cr_expect(same(action("on tick 1s do set-attr Delay=2")->value, "2"));
+    a = action("on tick 1s do set-attr DelaySeconds=2 of q");
+    cr_expect(same(a->text, "DelaySeconds"));
+    cr_expect(same(a->value, "2"));
+    cr_expect(same(a->queue, "q"));
+    a = action("on any do send @\"my bodies\" to q group g");
+    cr_expect(a->is_file);
+    cr_expect(same(a->text, "my bodies"));
+    cr_expect(same(a->value, "g"));
+    cr_expect_not(action("on any do send \"@x\"")->is_file);
+    cr_expect(same(action("on any do create-queue q")->queue, "q"));
 }
 
 Test(grammar, pauses_add_up_and_a_last_one_is_an_action)

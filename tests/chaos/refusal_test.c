@@ -170,6 +170,16 @@ Test(refusal, what_can_never_happen_is_not_accepted)
     refused("on SendMessage do extend-lease 1s",
             "extend-lease can be done to no request that \"SendMessage\" names");
     refused("on tick 1s do shorten-lease 1s", "shorten-lease is no action for an event of clock");
+    refused("on tick 1s do dup-send", "dup-send is no action for an event of clock");
+    refused("on SendMessage at pre-commit do dup-send",
+            "at pre-commit there is nothing that dup-send could be done to; say `at post-commit`");
+    refused("on tick 1s do send \"x\"", "tick has no queue that send could be for; say which: send "
+                                        "\"...\" to QUEUE");
+    refused("on tick 1s do redrive", "say which: redrive of QUEUE");
+    refused("on tick 1s do purge", "say which: purge of QUEUE");
+    refused("on tick 1s do delete-queue", "say which: delete-queue of QUEUE");
+    refused("on tick 1s do create-queue", "say which: create-queue QUEUE");
+    refused("on tick 1s do set-attr DelaySeconds=1", "say which: set-attr NAME=VALUE of QUEUE");
 }
 
 Test(refusal, promises_of_aws_are_kept_unless_the_rule_says_unsound)
@@ -190,6 +200,26 @@ Test(refusal, promises_of_aws_are_kept_unless_the_rule_says_unsound)
                             &rule, &err),
               "%s", err.message);
     qn_rule_free(rule);
+}
+
+Test(refusal, messages_and_queues_are_checked_as_far_as_the_rule_knows_them)
+{
+    refused("on any do send body", "expected a \"quoted body\" or @FILE, found \"body\"");
+    refused("on any do send \"\"", "expected a \"quoted body\" or @FILE");
+    refused("on any do send @", "expected the name of a file");
+    refused("on any do send \"x\" to q.fifo", "needs a group: say `group G` behind it");
+    refused("on SendMessage where queue=q.fifo do send \"x\"", "needs a group");
+    refused("on any do send \"x\" group \"a b\"", "a message group has 1 to 128");
+    refused("on any do purge of a/b", "a queue's name has 1 to 80 letters");
+    refused("on any do purge of .fifo", "a queue's name has 1 to 80 letters");
+    refused("on any do set-attr VisibilityTimout=1", "did you mean \"VisibilityTimeout\"?");
+    refused("on any do set-attr QueueArn=x", "expected an attribute that can be set");
+    refused("on any do set-attr DelaySeconds=901", "refuses this value for DelaySeconds");
+    refused("on any do set-attr DelaySeconds", "expected \"=\"");
+    refused("on any do set-attr SqsManagedSseEnabled=yes", "refuses this value");
+    refused("on any do set-attr RedrivePolicy=x", "refuses this value");
+    refused("on any do set-attr DeduplicationScope=x of q.fifo", "refuses this value");
+    refused("on any do set-attr ContentBasedDeduplication=true of q", "is an attribute of FIFO");
 }
 
 Test(refusal, hostile_text_is_answered_too)

@@ -119,3 +119,57 @@ def test_a_delayed_key_comes_when_its_time_has_come(store):
     assert store.bodies(url) == ["other"]
     store.advance_ms(1)
     assert store.bodies(url) == ['{"idempotencyKey":"k"}']
+
+
+QUEUES = [
+    ('send "n"', (2, 0, 0), ["m", "n"]),
+    ("dup-send", (2, 0, 0), ["m", "m"]),
+    ("poison-body", (2, 0, 0), ["[1]", "[1"]),
+    ("purge", (0, 0, 0), []),
+    ("set-attr DelaySeconds=5", (1, 0, 0), ["m"]),
+    ("create-queue other", (1, 0, 0), ["m"]),
+    ("redrive of dead", (2, 0, 0), ["dead", "m"]),
+]
+
+
+@pytest.mark.parametrize("action, counts, bodies", QUEUES)
+def test_what_was_sent_or_done_to_a_queue_stays(store, action, counts, bodies):
+    """Right behind the answer to the send that brought it about."""
+    dead = store.queue("dead")
+    policy = '{"deadLetterTargetArn":"%s","maxReceiveCount":1}' % store.arn(dead)
+    url = store.queue("q", RedrivePolicy=policy)
+    store.send(url, "dead")
+    store.receive(url, VisibilityTimeout=0)
+    assert store.bodies(url) == [] and store.counts(dead) == (1, 0, 0)
+    rule(store, "on SendMessage once do " + action)
+    store.send(url, "[1]" if "poison" in action else "m")
+    store.restart()
+    url = store.url("q")
+    assert store.counts(url) == counts
+    assert sorted(store.bodies(url), key=str) == sorted(bodies)
+    assert store.counts(store.url("dead")) == ((0, 0, 0) if "redrive" in action else (1, 0, 0))
+    assert store.attributes(url)["DelaySeconds"] == ("5" if "set-attr" in action else "0")
+    names = {one.rsplit("/", 1)[1] for one in store.call("ListQueues")["QueueUrls"]}
+    assert names == {"q", "dead"} | ({"other"} if "create" in action else set())
+
+
+def test_a_queue_that_a_fault_deleted_stays_away(store):
+    store.send(store.queue("q"), "m")
+    store.queue("p")
+    rule(store, "on SendMessage once do delete-queue of q")
+    store.send(store.url("p"), "m")
+    store.restart()
+    assert store.refusal("GetQueueUrl", QueueName="q").code == "AWS.SimpleQueueService.NonExistentQueue"
+    assert store.counts(store.url("p")) == (1, 0, 0)
+
+
+def test_a_fifo_message_that_a_fault_sent_is_remembered_by_its_id(store, folder):
+    file = folder / "messages"
+    file.write_text('{"body":"a","groupId":"g","dedupId":"d"}\n')
+    url = store.queue("q.fifo")
+    rule(store, "on SendMessage once do send @%s" % file)
+    store.send_fifo(url, "m")
+    store.restart()
+    url = store.url("q.fifo")
+    store.send_fifo(url, "the same to SQS", key="d")
+    assert store.bodies(url) == ["m", "a"]
