@@ -1,6 +1,6 @@
 /* The execution of a call that passed its checks: what comes of it stands in the call and in
  * journal and trace, and nothing is answered yet. */
-#include "server/http/internal.h"
+#include "server/http/execute.h"
 
 /* Encoded before the engine is called again: the output has views into its memory. */
 static void take_output(struct qn_call *call)

@@ -1,5 +1,5 @@
 /* Carries out what chaos decided about calls: stopping them, ending their connections. */
-#include "server/http/internal.h"
+#include "server/http/execute.h"
 
 #include <sys/socket.h>
 

@@ -1,6 +1,6 @@
 /* The way of an SQS call, and the four points at which chaos is asked. Every step either goes on to
  * the next, or stops the call until something lets it go on from there. */
-#include "server/http/internal.h"
+#include "server/http/execute.h"
 
 #include "server/base/log.h"
 

@@ -1,7 +1,7 @@
 /* Two receives that get the same messages, as a rule wants it: the first one waits, with nothing
  * leased, until another client asks the same queue. Then the first is executed, the second gets
  * copies of its messages, and both are answered. */
-#include "server/http/internal.h"
+#include "server/http/execute.h"
 
 enum { ALONE_AFTER_MS = 5000 };
 
