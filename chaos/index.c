@@ -76,10 +76,12 @@ static bool needs_messages(const struct qn_rule *rule)
     return rule->by_message;
 }
 
+/* These work on a message also when it was just deleted. */
 static bool brings_back(const struct qn_rule *rule)
 {
     for (size_t i = 0; i < rule->action_count; i++) {
-        if (rule->actions[i].verb == QN_DO_RESURRECT) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        if (verb == QN_DO_RESURRECT || verb == QN_DO_DUP_SEND || verb == QN_DO_POISON_BODY) {
             return true;
         }
     }

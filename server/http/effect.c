@@ -147,12 +147,12 @@ static bool jump(struct qn_work *work)
     return qn_advance_jump(work->loop, work->effect->amount_ms, work->effect->force, &work->why);
 }
 
-static bool restore(struct work *work)
+static bool restore(struct qn_work *work)
 {
     const struct qn_effect *effect = work->effect;
 
     return qn_restore_crash(work->loop, effect->rule, effect->amount_ms, effect->restart_ms) ||
-           fail(work, "no snapshot could be taken");
+           qn_work_fail(work, "no snapshot could be taken");
 }
 
 /* That nothing is held any more, because its client has gone, is no failure. */

@@ -1,7 +1,9 @@
-"""Faults of the server as a whole: it does not listen, stands still, or moves its clock."""
+"""Faults of the server as a whole: it does not listen, stands still, moves its clock, or is the one of before."""
+import http.client
 import json
 import time
 
+from exchange import client as exchange_client
 from fault_rows import row
 
 START_MS = 1767225600000  # of a virtual clock
@@ -19,6 +21,14 @@ def comes_in(server):
     except ConnectionRefusedError:
         return False
     return True
+
+
+def life(server):
+    """How many servers the parent has started; None while there is none."""
+    try:
+        return server.control("GET", "/_quern/info")[1]["supervised"]["life"]
+    except (OSError, http.client.HTTPException):
+        return None
 
 
 @row("refuse", "on SendMessage once at {point} do refuse 700ms as fault")
@@ -92,3 +102,22 @@ def jump_over_a_lease_by_force(scene):
     kinds = [json.loads(line)["kind"] for line in scene.trace().splitlines()]
     expired, sent = kinds.index("lease.expire"), [i for i, kind in enumerate(kinds) if kind == "msg.send"][-1]
     assert (expired < sent) == scene.done(True, False)
+
+
+@row("restore", "unsound on GetQueueUrl once at {point} do restore 10s as fault",
+     options=("--supervise", "--restart-after", "1ms", "--db", "{folder}/q.db"))
+def restore(scene):
+    """The server goes at its point, and is back with the store of ten seconds before."""
+    scene.send("kept")
+    scene.arm()
+    assert scene.server.control("POST", "/_quern/clock", {"advance_ms": 10_000})[0] == 200
+    scene.send("lost")
+    assert scene.counts() == (2, 0)
+    seen = scene.exchange("GetQueueUrl", QueueName=scene.name).seen()
+    assert (seen.status, seen.end == "whole") == ((200, True) if scene.point == "post-response" else (seen.status, False))
+    assert (seen.status is None) == (scene.point not in ("mid-response", "post-response"))
+    until(lambda: life(scene.server) == 2)
+    scene.client.close()
+    scene.client = exchange_client.Client(scene.server)
+    (message,) = scene.receive(10)
+    assert message["Body"] == "kept" and scene.counts() == (0, 1)
