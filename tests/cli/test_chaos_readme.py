@@ -89,7 +89,8 @@ def words_of(part):
 
 ACTION_ROWS = re.findall(r"^\| [a-z]* ?\| (`.*?) \|", PAGE.split("\n## Actions\n")[1].split("\n## ")[0], re.M)
 ACTIONS = [word for row in ACTION_ROWS for word in re.findall(r"`([^`]+)`", row)]
-PLACEHOLDERS = {"CODE": "InternalFailure", "N": "2", "NAME": "x", "A, B": "1, 2"}
+PLACEHOLDERS = {"CODE": "InternalFailure", "N": "2", "NAME=VALUE": "VisibilityTimeout=30", "NAME": "x", "A, B": "1, 2", "KEY": "k",
+                "QUEUE": "q", "G": "a"}
 EVENTS = {"resurrect": "msg.delete", "expire-lease": "lease.grant", "fake-success": "DeleteMessage",
           "fail-entries": "SendMessageBatch", "false-empty": "ReceiveMessage", "short": "ReceiveMessage"}
 
@@ -98,11 +99,10 @@ def filled(word):
     """As one would write it: with values, and without and with what may be left out."""
     for placeholder, value in PLACEHOLDERS.items():
         word = re.sub(r"\b%s\b" % placeholder, value, word)
-    yield re.sub(r" \[[^]]*\]", "", word)
-    whole = re.sub(r"[][]", "", word)
-    choice = re.search(r"\S+\\\|\S+", whole)  # a|b, with the table's escape
-    for one in choice[0].split("\\|") if choice else [""]:
-        yield whole.replace(choice[0], one) if choice else whole
+    for form in (re.sub(r" \[[^]]*\]", "", word), re.sub(r"[][]", "", word)):
+        choice = re.search(r"\S+\\\|\S+", form)  # a|b, with the table's escape
+        for one in choice[0].split("\\|") if choice else [""]:
+            yield form.replace(choice[0], one) if choice else form
 
 
 def test_each_action_that_the_server_carries_out_is_on_the_page():
@@ -124,6 +124,9 @@ def test_each_word_of_the_page_is_known(start, tmp_path):
     fields = [word for word in fields if word not in ("and", "or", "not")]
     rules += ["on SendMessage where %s = 1 at post-commit do reset" % word for word in fields]
     assert len(rules) > 50
+    messages = tmp_path / "messages.jsonl"
+    messages.write_text('{"body": "x"}\n')
+    rules = [rule.replace("@FILE", "@%s" % messages) for rule in rules]
     server = start("--supervise", "--db", str(tmp_path / "q.db"))
     status, answer = server.control("POST", "/_quern/rules", {"rules": rules})
     assert status == 200, answer

@@ -150,6 +150,8 @@ def test_a_lost_send_leaves_no_trace_in_deduplication(store):
 
 def test_the_trace_says_what_did_not_happen(store):
     url = store.queue("q")
+    store.connection.http.request("GET", "/_quern/trace")  # from now on with every detail
+    store.connection.http.getresponse().read()
     post(store.server, "/_quern/rules", {"rule": RULE})
     kept = store.send(url, "kept")["MessageId"]
     store.advance_s(AGE_S)
