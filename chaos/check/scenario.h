@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "chaos/check/embedded.h"
+#include "chaos/embedded.h"
 #include "chaos/rule.h"
 #include "server/base/arena.h"
 

@@ -1,5 +1,5 @@
 /* The scenarios inside the program are the files of the tree. */
-#include "chaos/check/embedded.h"
+#include "chaos/embedded.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -34,7 +34,7 @@ def test_help_lists_every_option_with_its_default():
                    "--region REGION|any", "--seed N", "--clock real|virtual[=INSTANT]", "--max-memory BYTES",
                    "--trace FILE", "--log error|warn|info|debug", "--queue NAME", "--config FILE",
                    "--auto-create", "--limit NAME=VALUE", "--stale-delete noop|delete", "--aws-waits",
-                   "--public-url URL", "--client-timeout N", "--chaos FILE", "--fault RULE", "--failpoint"):
+                   "--public-url URL", "--client-timeout N", "--chaos PROFILE|FILE", "--fault RULE", "--failpoint"):
         assert "\n  " + option in text
     assert "(default 9324)" in text and "in-flight (120000)" in text
 

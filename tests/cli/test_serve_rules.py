@@ -1,5 +1,11 @@
-"""Fault rules on the command line: of `quern serve`, and `quern chaos` against a running server."""
+"""Fault rules on the command line of `quern serve`."""
+import pathlib
+
+import pytest
+
 from commands import run
+
+PROFILES = pathlib.Path(__file__).resolve().parents[2] / "chaos" / "profiles"
 
 WRONG = """# twice wrong
 on SendMesage do throttle as a
@@ -41,3 +47,60 @@ def test_very_many_mistakes_are_counted(tmp_path):
     file.write_text("nonsense\n" * 50)
     lines = refused_lines("--chaos", str(file))
     assert len(lines) == 21 and lines[-1] == "%s: and 30 more" % file
+
+
+# ---- profiles ----
+
+
+@pytest.fixture
+def rules(start, tmp_path):
+    """The rules of a server that can be killed and has a store."""
+
+    def listed(*words):
+        server = start("--supervise", "--db", str(tmp_path / "q.db"), *words)
+        return server.control("GET", "/_quern/rules")[1]["rules"]
+
+    return listed
+
+
+@pytest.mark.parametrize("file", sorted(PROFILES.glob("*.rules")), ids=lambda file: file.stem)
+def test_profile_by_its_name_is_the_file(rules, monkeypatch, tmp_path, file):
+    monkeypatch.chdir(tmp_path)  # it is in the program, wherever that stands
+    lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+    assert [rule["text"] for rule in rules("--chaos", file.stem)] == lines
+
+
+def test_profiles_and_files_can_be_put_together(rules, tmp_path):
+    (tmp_path / "my.rules").write_text("on any nth 9 do throttle as mine\n")
+    names = [rule["name"] for rule in rules("--chaos", "slow", "--chaos", str(tmp_path / "my.rules"), "--chaos", "outage")]
+    assert names[0] == "much-later" and names[-1] == "nobody-listens" and "mine" in names
+
+
+def test_several_in_one_variable(tmp_path):
+    (tmp_path / "my.rules").write_text("on any do hagn\n")
+    answer = run("serve", "--port", "0", QUERN_CHAOS="slow; %s" % (tmp_path / "my.rules"))
+    assert places(answer.stderr.splitlines()) == ["%s:1:11" % (tmp_path / "my.rules")]
+
+
+def test_the_profile_wins_over_a_file_of_its_name(rules, monkeypatch, tmp_path):
+    (tmp_path / "slow").write_text("on any nth 9 do throttle as mine\n")
+    monkeypatch.chdir(tmp_path)
+    assert "mine" not in [rule["name"] for rule in rules("--chaos", "slow")]
+    assert places(refused_lines("--chaos", "./slow", "--fault", "on any do throttle as mine")) == ["--fault:1:23"]
+
+
+@pytest.mark.parametrize("word, nearest", [("flakey-network", "flaky-network"), ("throttle", "throttled"), ("outtage", "outage")])
+def test_nearest_profile_and_all_of_them_are_named(word, nearest):
+    (line,) = refused_lines("--chaos", word)
+    assert "--chaos %s: there is no such file and no such profile; did you mean %s?" % (word, nearest) in line
+    assert all(file.stem in line for file in PROFILES.glob("*.rules"))
+
+
+def test_a_word_that_is_near_to_none_names_all():
+    (line,) = refused_lines("--chaos", "xyzzy")
+    assert "did you mean" not in line and "; the profiles are at-least-once, " in line
+
+
+def test_profile_that_the_server_cannot_carry_out_says_where():
+    lines = refused_lines("--chaos", "crashy")
+    assert places(lines) == ["crashy:15:32"] and "--db" in lines[0]

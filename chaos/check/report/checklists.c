@@ -1,6 +1,6 @@
 /* The checklists of html/checklists.json, filled in from the verdicts. */
-#include "chaos/check/embedded.h"
 #include "chaos/check/report/page.h"
+#include "chaos/embedded.h"
 
 enum { EVIDENCE_MAX = 6 };
 

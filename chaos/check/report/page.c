@@ -1,7 +1,7 @@
 /* The HTML report: one file that needs nothing else. */
 #include "chaos/check/report/page.h"
 
-#include "chaos/check/embedded.h"
+#include "chaos/embedded.h"
 
 static const struct {
     const char *css_class;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "chaos/check/embedded.h"
 #include "chaos/check/report/report.h"
+#include "chaos/embedded.h"
 
 #define PIECE_BEGIN "<!--# "
 #define PIECE_END " -->\n"

@@ -41,11 +41,11 @@ def rule_names(name):
 def options_of(name, folder):
     """As the profile's comment asks for."""
     durable = ("--supervise", "--restart-after", "10ms", "--db", str(folder / "quern.db")) if name in CRASHES else ()
-    return ("--chaos", str(ROOT / "chaos/profiles" / (name + ".rules")), *durable)
+    return ("--chaos", name, *durable)
 
 
 def test_all_that_were_asked_for_are_there():
-    asked = {"at-least-once", "crashy", "everything", "flaky-network", "outage", "slow"}
+    asked = {"at-least-once", "crashy", "everything", "flaky-network", "outage", "slow", "throttled"}
     assert asked - set(NAMES) == set()
 
 

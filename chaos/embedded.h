@@ -1,6 +1,6 @@
 /* Data files that travel inside the program. The build makes the tables from the files. */
-#ifndef QN_CHECK_EMBEDDED_H
-#define QN_CHECK_EMBEDDED_H
+#ifndef QN_CHAOS_EMBEDDED_H
+#define QN_CHAOS_EMBEDDED_H
 
 #include <stddef.h>
 
@@ -10,6 +10,10 @@ struct qn_embedded {
     const char *data;
     size_t size;
 };
+
+/* Every profiles/NAME.rules, by name in byte order. */
+extern const struct qn_embedded qn_embedded_profiles[];
+extern const size_t qn_embedded_profile_count;
 
 /* Every scenarios/NAME.json, by name in byte order. */
 extern const struct qn_embedded qn_embedded_scenarios[];

@@ -15,7 +15,7 @@ foreach(input ${INPUTS})
     math(EXPR count "${count} + 1")
 endforeach()
 file(WRITE ${OUTPUT}
-     "#include \"chaos/check/embedded.h\"\n\n"
+     "#include \"chaos/embedded.h\"\n\n"
      "${arrays}\n"
      "const struct qn_embedded qn_embedded_${TABLE}s[] = {\n${rows}    {0, 0, 0},\n};\n"
      "const size_t qn_embedded_${TABLE}_count = ${count};\n")
