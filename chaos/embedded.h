@@ -19,6 +19,10 @@ extern const size_t qn_embedded_profile_count;
 extern const struct qn_embedded qn_embedded_scenarios[];
 extern const size_t qn_embedded_scenario_count;
 
+/* Every explain/NAME.md: what `quern explain` prints. */
+extern const struct qn_embedded qn_embedded_explanations[];
+extern const size_t qn_embedded_explanation_count;
+
 /* Every file of report/html. */
 extern const struct qn_embedded qn_embedded_pages[];
 extern const size_t qn_embedded_page_count;

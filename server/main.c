@@ -15,6 +15,8 @@ struct command {
 static const struct command commands[] = {
     {"serve", qn_serve_main, "serve Amazon SQS"},
     {"check", qn_check_main, "put a consumer through the scenarios (quern check -- CMD)"},
+    {"scenarios", qn_scenarios_main, "list the scenarios of quern check, or show one"},
+    {"explain", qn_explain_main, "a page about a scenario or an invariant"},
     {"judge", qn_judge_main, "judge a stored trace anew"},
     {"bench", qn_bench_main, "measure a server"},
     {"assumptions", qn_assumptions_main, "what clients relied on that AWS does not promise"},

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chaos/check/catalogue.h"
 #include "chaos/check/process.h"
 #include "chaos/check/report/report.h"
 #include "server/base/random.h"
@@ -19,12 +20,10 @@ enum { PATH_ROOM = 4096 };
 
 /* The first one teaches the harness what the others should know. */
 static const char profiling_scenario[] = "base.drain-and-profile";
-static const char *const families[] = {"base.", "std.", "server.", "fifo."};
 
 struct checking {
     struct qn_check_options options;
-    struct qn_scenario **scenarios;
-    size_t scenario_count;
+    struct qn_catalogue catalogue;
     struct qn_report report;
     char directory[PATH_ROOM];
     char program[PATH_ROOM];
@@ -39,45 +38,19 @@ static int complain(const struct qn_error *err)
     return QN_CHECK_USAGE;
 }
 
-static size_t rank(const struct qn_scenario *scenario)
+/* All that is wrong with a file is told at once. */
+static bool read_scenarios(struct checking *checking)
 {
-    const size_t count = sizeof(families) / sizeof(families[0]);
+    struct qn_buf mistakes;
 
-    if (qn_str_equal(scenario->id, qn_str_from_cstr(profiling_scenario))) {
-        return 0;
+    qn_buf_init(&mistakes, SIZE_MAX / 2);
+    bool ok = qn_catalogue_open(&checking->catalogue, checking->options.scenario_files.items,
+                                checking->options.scenario_files.count, &mistakes);
+    if (!ok) {
+        (void)fwrite(mistakes.ptr, 1, mistakes.len, stderr);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (qn_str_starts_with(scenario->id, qn_str_from_cstr(families[i]))) {
-            return i + 1;
-        }
-    }
-    return count + 1;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const struct qn_scenario *x = *(struct qn_scenario *const *)a;
-    const struct qn_scenario *y = *(struct qn_scenario *const *)b;
-    size_t rank_x = rank(x);
-    size_t rank_y = rank(y);
-
-    return rank_x != rank_y ? (rank_x < rank_y ? -1 : 1) : qn_str_compare(x->id, y->id);
-}
-
-static bool read_scenarios(struct checking *checking, struct qn_error *err)
-{
-    checking->scenarios =
-        qn_memory_new_array(qn_embedded_scenario_count, sizeof(struct qn_scenario *));
-    for (size_t i = 0; i < qn_embedded_scenario_count; i++) {
-        const struct qn_embedded *file = &qn_embedded_scenarios[i];
-        if (!qn_scenario_read(qn_str(file->data, file->size), file->name, &checking->scenarios[i],
-                              err)) {
-            return false;
-        }
-        checking->scenario_count++;
-    }
-    qsort(checking->scenarios, checking->scenario_count, sizeof(struct qn_scenario *), by_rank);
-    return true;
+    qn_buf_done(&mistakes);
+    return ok;
 }
 
 static bool fits(const struct qn_text_list *patterns, const struct qn_scenario *scenario)
@@ -99,8 +72,8 @@ static bool check_patterns(const struct checking *checking, struct qn_error *err
         for (size_t i = 0; i < lists[list]->count; i++) {
             struct qn_text_list one = {.items = {lists[list]->items[i]}, .count = 1};
             bool any = false;
-            for (size_t j = 0; j < checking->scenario_count; j++) {
-                any = any || fits(&one, checking->scenarios[j]);
+            for (size_t j = 0; j < checking->catalogue.count; j++) {
+                any = any || fits(&one, checking->catalogue.scenarios[j]);
             }
             if (!any) {
                 return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
@@ -111,14 +84,23 @@ static bool check_patterns(const struct checking *checking, struct qn_error *err
     return true;
 }
 
+static bool is_wanted(const struct checking *checking, const struct qn_scenario *scenario)
+{
+    const struct qn_check_options *o = &checking->options;
+    const struct qn_catalogue_filter filter = {.tier = o->tier};
+
+    return (o->only.count == 0 || fits(&o->only, scenario)) && !fits(&o->skip, scenario) &&
+           qn_catalogue_passes(&filter, scenario);
+}
+
 static void list_scenarios(const struct checking *checking)
 {
-    for (size_t i = 0; i < checking->scenario_count; i++) {
-        const struct qn_scenario *scenario = checking->scenarios[i];
-        (void)printf("%-42.*s %-14s %.*s\n", QN_STR_ARG(scenario->id),
-                     scenario->for_standard ? (scenario->for_fifo ? "standard,fifo" : "standard")
-                                            : "fifo",
-                     QN_STR_ARG(scenario->title));
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
+        if (is_wanted(checking, scenario)) {
+            (void)printf("%-42.*s %-14s %.*s\n", QN_STR_ARG(scenario->id),
+                         qn_catalogue_profiles(scenario), QN_STR_ARG(scenario->title));
+        }
     }
 }
 
@@ -284,25 +266,19 @@ static int exit_code(const struct checking *checking)
     return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? QN_CHECK_INCONCLUSIVE : QN_CHECK_WELL;
 }
 
-static bool is_wanted(const struct checking *checking, const struct qn_scenario *scenario)
-{
-    const struct qn_check_options *o = &checking->options;
-
-    return (o->only.count == 0 || fits(&o->only, scenario)) && !fits(&o->skip, scenario);
-}
-
 static int run_all(struct checking *checking)
 {
     struct qn_report *report = &checking->report;
     struct qn_error err;
 
-    report->entries = qn_memory_new_array(checking->scenario_count, sizeof(struct qn_report_entry));
+    report->entries =
+        qn_memory_new_array(checking->catalogue.count, sizeof(struct qn_report_entry));
     qn_report_begin(report);
-    for (size_t i = 0; i < checking->scenario_count; i++) {
-        report->planned += is_wanted(checking, checking->scenarios[i]);
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        report->planned += is_wanted(checking, checking->catalogue.scenarios[i]);
     }
-    for (size_t i = 0; i < checking->scenario_count; i++) {
-        const struct qn_scenario *scenario = checking->scenarios[i];
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
         if (is_wanted(checking, scenario) && !check_one(checking, scenario)) {
             break;
         }
@@ -375,10 +351,7 @@ static void finish(struct checking *checking)
         qn_run_result_done(&checking->report.entries[i].result);
     }
     qn_memory_free(checking->report.entries);
-    for (size_t i = 0; i < checking->scenario_count; i++) {
-        qn_scenario_free(checking->scenarios[i]);
-    }
-    qn_memory_free(checking->scenarios);
+    qn_catalogue_close(&checking->catalogue);
     if (checking->directory[0] != '\0') {
         remove_tree(checking->directory);
     }
@@ -396,8 +369,11 @@ int qn_check_main(int argc, char **argv)
     int code = QN_CHECK_WELL;
 
     checking->signal_fd = -1;
-    if (!qn_options_read(argc, argv, o, &err) || !read_scenarios(checking, &err) ||
-        !check_patterns(checking, &err)) {
+    if (!qn_options_read(argc, argv, o, &err)) {
+        code = complain(&err);
+    } else if (!read_scenarios(checking)) {
+        code = QN_CHECK_USAGE;
+    } else if (!check_patterns(checking, &err)) {
         code = complain(&err);
     } else if (o->wants_help) {
         qn_options_print_help(stdout);

@@ -17,6 +17,8 @@ struct qn_text_list {
 struct qn_check_options {
     struct qn_text_list only; /* scenario ids, with * and ? as in a shell */
     struct qn_text_list skip;
+    struct qn_text_list scenario_files;
+    int64_t tier;                    /* 0: all */
     struct qn_text_list environment; /* NAME=TEMPLATE */
     uint64_t seed;
     bool has_seed;

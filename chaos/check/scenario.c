@@ -9,13 +9,15 @@
 struct reader {
     struct qn_scenario *scenario;
     const char *name;
-    struct qn_error *err;
+    struct qn_buf *mistakes; /* a line each */
 };
 
+/* The reader goes on behind a mistake, so that a file is mended in one go. */
 static bool fail(const struct reader *reader, const char *what, struct qn_str detail)
 {
-    return qn_fail(reader->err, QN_ERR_INVALID_PARAMETER_VALUE, "scenario %s: %s%s%.*s",
-                   reader->name, what, detail.len > 0 ? ": " : "", QN_STR_ARG(detail));
+    qn_buf_append_format(reader->mistakes, "scenario %s: %s%s%.*s\n", reader->name, what,
+                         detail.len > 0 ? ": " : "", QN_STR_ARG(detail));
+    return false;
 }
 
 static struct qn_str text_of(const struct reader *reader, const json_t *object, const char *name,
@@ -100,6 +102,7 @@ static bool read_loads(const struct reader *reader)
 {
     struct qn_scenario *scenario = reader->scenario;
     const json_t *loads = json_object_get(scenario->json, "load");
+    bool ok = true;
     size_t i;
     const json_t *item;
 
@@ -107,20 +110,20 @@ static bool read_loads(const struct reader *reader)
         qn_arena_alloc(&scenario->arena, (json_array_size(loads) + 1) * sizeof(*scenario->loads));
     json_array_foreach(loads, i, item)
     {
-        if (!read_load(reader, qn_str_from_cstr(json_string_value(item)),
-                       &scenario->loads[scenario->load_count++])) {
-            return false;
-        }
+        ok = read_load(reader, qn_str_from_cstr(json_string_value(item)),
+                       &scenario->loads[scenario->load_count++]) &&
+             ok;
     }
-    return scenario->load_count > 0 || fail(reader, "no load", QN_STR(""));
+    return scenario->load_count > 0 ? ok : fail(reader, "no load", QN_STR(""));
 }
 
 static bool refuse(const struct reader *reader, const struct qn_rule *rule, size_t i,
                    const char *why)
 {
-    return qn_fail(reader->err, QN_ERR_INVALID_PARAMETER_VALUE,
-                   "scenario %s: fault: \"%.*s\" is not carried out here: %s (%.*s)", reader->name,
-                   QN_STR_ARG(rule->actions[i].source), why, QN_STR_ARG(rule->text));
+    qn_buf_append_format(
+        reader->mistakes, "scenario %s: fault: \"%.*s\" is not carried out here: %s (%.*s)\n",
+        reader->name, QN_STR_ARG(rule->actions[i].source), why, QN_STR_ARG(rule->text));
+    return false;
 }
 
 /* Of an action on processes: whether there will be one of this name. */
@@ -236,6 +239,7 @@ static bool read_faults(const struct reader *reader)
 {
     struct qn_scenario *scenario = reader->scenario;
     const json_t *faults = json_object_get(scenario->json, "faults");
+    bool ok = true;
     size_t i;
     const json_t *item;
 
@@ -243,11 +247,9 @@ static bool read_faults(const struct reader *reader)
         qn_arena_alloc(&scenario->arena, (json_array_size(faults) + 1) * sizeof(*scenario->faults));
     json_array_foreach(faults, i, item)
     {
-        if (!read_fault(reader, item, &scenario->faults[scenario->fault_count++])) {
-            return false;
-        }
+        ok = read_fault(reader, item, &scenario->faults[scenario->fault_count++]) && ok;
     }
-    return true;
+    return ok;
 }
 
 static bool read_all(const struct reader *reader)
@@ -274,35 +276,56 @@ static bool read_all(const struct reader *reader)
     scenario->restarts =
         !qn_str_equal(text_of(reader, instances, "restart", "always"), QN_STR("never"));
     scenario->drained_within = text_of(reader, end, "drained_within", "3*V+10s");
-    if (scenario->id.len == 0) {
-        return fail(reader, "no id", QN_STR(""));
+    bool ok = scenario->id.len > 0 || fail(reader, "no id", QN_STR(""));
+    ok = duration_of(reader, instances, "delay", 200, &scenario->restart_delay_ms) && ok;
+    ok = duration_of(reader, end, "settle", 500, &scenario->settle_ms) && ok;
+    ok = read_loads(reader) && ok;
+    return read_faults(reader) && ok;
+}
+
+bool qn_scenario_read_all(struct qn_str text, const char *name, struct qn_scenario **ret_scenario,
+                          struct qn_buf *mistakes)
+{
+    struct qn_scenario *scenario = qn_memory_new(sizeof(*scenario));
+    const struct reader reader = {scenario, name, mistakes};
+    json_error_t where;
+
+    qn_arena_init(&scenario->arena, SIZE_MAX / 2);
+    scenario->json = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, &where);
+    if (scenario->json == NULL) {
+        qn_buf_append_format(mistakes, "scenario %s: line %d, column %d: %s\n", name, where.line,
+                             where.column, where.text);
+    } else if (!json_is_object(scenario->json)) {
+        (void)fail(&reader, "not a JSON object", QN_STR(""));
+    } else {
+        bool is_formed = qn_scenario_check_members(scenario->json, name, mistakes);
+        if (read_all(&reader) && is_formed) {
+            /* The judge reads it from the header of the trace. */
+            (void)json_object_set_new(scenario->json, "severity",
+                                      json_string(scenario->severity.ptr));
+            *ret_scenario = scenario;
+            return true;
+        }
     }
-    return duration_of(reader, instances, "delay", 200, &scenario->restart_delay_ms) &&
-           duration_of(reader, end, "settle", 500, &scenario->settle_ms) && read_loads(reader) &&
-           read_faults(reader);
+    qn_scenario_free(scenario);
+    return false;
 }
 
 bool qn_scenario_read(struct qn_str text, const char *name, struct qn_scenario **ret_scenario,
                       struct qn_error *err)
 {
-    struct qn_scenario *scenario = qn_memory_new(sizeof(*scenario));
-    const struct reader reader = {scenario, name, err};
-    json_error_t where;
+    struct qn_buf mistakes;
+    struct qn_str others;
 
-    qn_arena_init(&scenario->arena, SIZE_MAX / 2);
-    scenario->json = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, &where);
-    if (!json_is_object(scenario->json)) {
-        (void)qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "scenario %s: line %d: %s", name,
-                      where.line, where.text);
-        qn_scenario_free(scenario);
-        return false;
+    qn_buf_init(&mistakes, SIZE_MAX / 2);
+    bool ok = qn_scenario_read_all(text, name, ret_scenario, &mistakes);
+    if (!ok) {
+        struct qn_str first = qn_str_cut(qn_buf_str(&mistakes), '\n', &others);
+        (void)qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%.*s%s", QN_STR_ARG(first),
+                      others.len > 0 ? " (and more)" : "");
     }
-    if (!read_all(&reader)) {
-        qn_scenario_free(scenario);
-        return false;
-    }
-    *ret_scenario = scenario;
-    return true;
+    qn_buf_done(&mistakes);
+    return ok;
 }
 
 void qn_scenario_free(struct qn_scenario *scenario)

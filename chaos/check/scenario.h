@@ -7,6 +7,7 @@
 #include "chaos/embedded.h"
 #include "chaos/rule.h"
 #include "server/base/arena.h"
+#include "server/base/buf.h"
 
 struct qn_scenario_load {
     struct qn_str outcome; /* ok, flaky, permanent */
@@ -44,11 +45,19 @@ struct qn_scenario {
     int64_t settle_ms;            /* how long it must stay drained */
 };
 
-/* text is the file, name is for error messages. */
+/* text is the file, name is for error messages. All that is wrong with it, a line each, is appended
+ * to mistakes. */
+QN_MUST_CHECK bool qn_scenario_read_all(struct qn_str text, const char *name,
+                                        struct qn_scenario **ret_scenario, struct qn_buf *mistakes);
+/* The same with room for the first mistake only. */
 QN_MUST_CHECK bool qn_scenario_read(struct qn_str text, const char *name,
                                     struct qn_scenario **ret_scenario, struct qn_error *err);
 /* Accepts NULL. */
 void qn_scenario_free(struct qn_scenario *scenario);
+/* members.c: whether the file has the members that a scenario has, and each of the right kind;
+ * whether its invariants and expressions can be read. */
+QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, const char *name,
+                                             struct qn_buf *mistakes);
 /* All work of the load, and of its longest message. */
 int64_t qn_scenario_total_work_ms(const struct qn_scenario *scenario);
 int64_t qn_scenario_longest_work_ms(const struct qn_scenario *scenario);

@@ -10,6 +10,8 @@ int qn_serve_main(int argc, char **argv);
 int qn_bench_main(int argc, char **argv);
 /* 1 when something was found, 4 when the server could not be asked. */
 int qn_assumptions_main(int argc, char **argv);
+int qn_scenarios_main(int argc, char **argv);
+int qn_explain_main(int argc, char **argv);
 int qn_queues_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);

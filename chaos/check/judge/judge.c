@@ -51,6 +51,11 @@ qn_checker *qn_judge_checker(struct qn_str name)
     return NULL;
 }
 
+const char *qn_judge_checker_name(size_t index)
+{
+    return index < sizeof(checkers) / sizeof(checkers[0]) ? checkers[index].name : NULL;
+}
+
 static struct qn_str text_of(const json_t *object, const char *name)
 {
     return qn_str_from_cstr(json_string_value(json_object_get(object, name)));

@@ -56,6 +56,8 @@ qn_checker qn_judge_survives;
 
 /* NULL when there is no invariant of this name. */
 qn_checker *qn_judge_checker(struct qn_str name);
+/* Those names one after the other; NULL behind the last. */
+const char *qn_judge_checker_name(size_t index);
 
 /* Helpers of the checkers. */
 void qn_finding_set(struct qn_finding *finding, enum qn_result result, const char *format, ...)

@@ -1,4 +1,5 @@
 /* What all forms of the report say alike. */
+#include "chaos/check/catalogue.h"
 #include "chaos/check/report/report.h"
 
 enum { TAIL_LINES = 40 };
@@ -94,6 +95,25 @@ void qn_report_rerun(const struct qn_report *report, const struct qn_report_entr
     json_decref(header);
 }
 
+/* Where more stands about it: a scenario of the user's own has no page. */
+static void append_pages(struct qn_buf *buf, const char *indent, const struct qn_scenario *scenario,
+                         const struct qn_invariant *broken)
+{
+    const struct qn_str names[] = {scenario->id,
+                                   broken != NULL ? qn_str_from_cstr(broken->name) : QN_STR_NONE};
+    bool any = false;
+
+    for (size_t i = 0; broken != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct qn_embedded *page = qn_catalogue_page(names[i]);
+        if (page != NULL) {
+            qn_buf_append_format(buf, "%s%s", any ? "" : indent, any ? ", " : "| more: ");
+            qn_buf_append_format(buf, "quern explain %s", page->name);
+            any = true;
+        }
+    }
+    qn_buf_append_str(buf, qn_str_from_cstr(any ? "\n" : ""));
+}
+
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
                        const char *indent, struct qn_buf *buf)
 {
@@ -117,6 +137,7 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
     if (broken != NULL && scenario->fix.len > 0) {
         qn_buf_append_format(buf, "%s| fix: %.*s\n", indent, QN_STR_ARG(scenario->fix));
     }
+    append_pages(buf, indent, scenario, broken);
     qn_buf_append_format(buf, "%s| rerun: ", indent);
     qn_report_rerun(report, entry, buf);
     qn_buf_append_char(buf, '\n');

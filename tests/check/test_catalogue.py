@@ -1,0 +1,97 @@
+"""`quern scenarios`, `quern explain`, and scenarios of one's own in `quern check`."""
+import json
+import sys
+
+import pytest
+from commands import run
+
+IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
+QUICK = ["--startup-timeout", "300ms", "--grace", "100ms", "--seed", "7", "--", *IDLE]
+
+
+def table(*words):
+    answer = run("scenarios", *words)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    return answer.stdout.splitlines()
+
+
+def test_scenarios_are_listed_with_what_they_are_about():
+    head, first, *others = table()
+    assert head.split() == ["ID", "TIER", "SEVERITY", "PROFILES", "NEEDS", "TITLE"]
+    assert first.split()[:5] == ["base.drain-and-profile", "1", "must", "standard,fifo", "-"]
+    assert any(line.startswith("std.delete-lost ") for line in others)
+
+
+def test_the_list_can_be_cut_by_tier_and_profile():
+    assert all(line.split()[1] == "1" for line in table("--tier", "1")[1:])
+    assert all("fifo" in line.split()[3] for line in table("--profile", "fifo")[1:])
+    names = [line.split()[0] for line in table("--profile=standard")[1:]]
+    assert "std.delete-lost" in names and "fifo.order" not in names
+
+
+def test_the_list_as_json_says_why_and_what_to_do():
+    listed = json.loads(run("scenarios", "--json").stdout)["scenarios"]
+    row = {one["id"]: one for one in listed}["std.delete-lost"]
+    assert set(row) == {"id", "tier", "severity", "profiles", "needs", "title", "why", "fix"}
+    assert row["needs"] == ["sink", "cmd"] and row["why"] and row["fix"]
+
+
+def test_a_scenario_is_shown_as_its_file():
+    shown = json.loads(run("scenarios", "show", "std.delete-lost").stdout)
+    assert shown["id"] == "std.delete-lost" and shown["load"] and shown["must"]
+
+
+@pytest.mark.parametrize("words, said", [
+    (["scenarios", "show", "std.delete-lots"], "did you mean std.delete-lost?"),
+    (["scenarios", "show", "nothing like it"], "quern scenarios lists them"),
+    (["scenarios", "show"], "usage: quern scenarios"),
+    (["scenarios", "dance"], "usage: quern scenarios"),
+    (["scenarios", "--profile", "lifo"], "--profile is standard or fifo"),
+    (["scenarios", "--tier", "0"], "tier"),
+    (["explain", "ONEC"], "did you mean ONCE?"),
+    (["explain", "delete-lost"], "did you mean std.delete-lost?"),
+    (["explain", "nothing like it"], "quern explain lists them"),
+    (["explain", "ONCE", "TWICE"], "usage: quern explain"),
+])
+def test_a_slip_is_answered_with_what_was_meant(words, said):
+    answer = run(*words)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert said in answer.stderr
+
+
+def test_a_page_is_printed_and_all_are_listed():
+    page = run("explain", "once").stdout
+    assert page.startswith("# ONCE: ") and "https://docs.aws.amazon.com/" in page
+    listed = run("explain").stdout.splitlines()
+    assert any(line.startswith("ONCE  ") and line.endswith("each effect is applied once") for line in listed)
+    assert any(line.startswith("std.delete-lost  ") for line in listed)
+
+
+def test_a_scenario_of_ones_own_is_run(tmp_path):
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({"id": "mine.first", "title": "mine", "profiles": ["standard"],
+                                "load": ["ok count=2"], "must": ["ONCE"]}))
+    assert any(line.split()[0] == "mine.first" for line in table("--scenario", str(file))[1:])
+    answer = run("check", "--scenario", str(file), "--only", "mine.*", *QUICK)
+    assert answer.returncode == 3, answer.stdout + answer.stderr
+    assert "INCO  mine.first" in answer.stdout
+    assert "--scenario %s" % file in answer.stdout  # in the command that runs it again
+
+
+def test_all_mistakes_of_all_files_are_told_before_anything_runs(tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text('{"id": "mine.first", "lod": ["ok"], "must": ["ONCE", "leases(k-000) = 2"]}')
+    second.write_text("{\n")
+    answer = run("check", "--scenario", str(first), "--scenario", str(second), *QUICK)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    lines = answer.stderr.splitlines()
+    assert len(lines) == 4, lines
+    for wanted in ("first.json: lod: there is no such member; did you mean load?", "first.json: no load",
+                   "first.json: must[1]: column", "second.json: line 2"):
+        assert any(wanted in line for line in lines), (wanted, lines)
+
+
+def test_a_tier_without_scenarios_runs_none_of_them():
+    answer = run("check", "--tier", "9", *QUICK)
+    assert answer.returncode == 0
+    assert " 0 scenarios: " in answer.stdout
