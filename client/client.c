@@ -59,6 +59,8 @@ bool quern_client_new(const struct quern_options *options, struct quern_client *
                           curl_easy_strerror(code));
     }
     struct quern_client *client = qn_memory_new(sizeof(*client));
+    (void)pthread_mutex_init(&client->lock, NULL);
+    client->socket = -1;
     client->curl = curl_easy_init();
     if (client->curl == NULL) {
         quern_client_free(client);
@@ -88,6 +90,7 @@ void quern_client_free(struct quern_client *client)
         return;
     }
     curl_easy_cleanup(client->curl);
+    (void)pthread_mutex_destroy(&client->lock);
     qn_memory_free(client->endpoint);
     qn_memory_free(client->region);
     qn_memory_free(client->access_key);
@@ -176,7 +179,8 @@ bool quern_client_call(struct quern_client *client, const char *action, const js
         ok = attempt(client, &exchange, ret_output, err);
         if (!ok) {
             err->attempts = n;
-            if (n == client->max_attempts || !quern_retry_is_useful(err)) {
+            if (n == client->max_attempts || !quern_retry_is_useful(err) ||
+                quern_client_is_cancelled(client)) {
                 break;
             }
             (void)poll(NULL, 0,

@@ -1,6 +1,7 @@
 /* One HTTP exchange over libcurl: headers, signature, time limits, the whole answer in memory. */
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "client/internal.h"
 
@@ -12,7 +13,15 @@ struct passage {
     bool is_sent;
 };
 
-/* libcurl tells what it does; of interest is that the request itself has left. */
+static void note_answer(struct quern_client *client, bool has_answer)
+{
+    pthread_mutex_lock(&client->lock);
+    client->has_answer = has_answer;
+    pthread_mutex_unlock(&client->lock);
+}
+
+/* libcurl tells what it does; of interest is that the request itself has left, and that an answer
+ * has begun. */
 static int note_sent(CURL *curl, curl_infotype type, char *data, size_t size, void *state)
 {
     struct passage *passage = state;
@@ -22,6 +31,9 @@ static int note_sent(CURL *curl, curl_infotype type, char *data, size_t size, vo
         !qn_str_starts_with(qn_str(data, size), QN_STR("CONNECT "))) {
         passage->is_sent = true;
     }
+    if (type == CURLINFO_HEADER_IN) {
+        note_answer(passage->client, true);
+    }
     return 0;
 }
 
@@ -30,28 +42,64 @@ static int note_sent(CURL *curl, curl_infotype type, char *data, size_t size, vo
 static curl_socket_t open_socket(void *state, curlsocktype purpose, struct curl_sockaddr *address)
 {
     const struct passage *passage = state;
+    struct quern_client *client = passage->client;
+    int made = CURL_SOCKET_BAD;
 
     (void)purpose;
-    return passage->is_sent
-               ? CURL_SOCKET_BAD
-               : socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    pthread_mutex_lock(&client->lock);
+    if (!passage->is_sent && !client->is_cancelled) {
+        made = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+        client->socket = made;
+    }
+    pthread_mutex_unlock(&client->lock);
+    return made;
+}
+
+/* The number of a closed socket may soon be somebody else's. */
+static int close_socket(void *state, curl_socket_t closed)
+{
+    struct quern_client *client = state;
+
+    pthread_mutex_lock(&client->lock);
+    if (client->socket == closed) {
+        client->socket = -1;
+    }
+    int result = close(closed);
+    pthread_mutex_unlock(&client->lock);
+    return result;
 }
 
 static int look_for_cancel(void *state, curl_off_t download_total, curl_off_t downloaded,
                            curl_off_t upload_total, curl_off_t uploaded)
 {
-    const struct passage *passage = state;
+    struct quern_client *client = ((const struct passage *)state)->client;
 
     (void)download_total;
     (void)downloaded;
     (void)upload_total;
     (void)uploaded;
-    return passage->client->is_cancelled;
+    pthread_mutex_lock(&client->lock);
+    bool ends = client->is_cancelled && !client->has_answer;
+    pthread_mutex_unlock(&client->lock);
+    return ends;
+}
+
+bool quern_client_is_cancelled(struct quern_client *client)
+{
+    pthread_mutex_lock(&client->lock);
+    bool is_cancelled = client->is_cancelled;
+    pthread_mutex_unlock(&client->lock);
+    return is_cancelled;
 }
 
 void quern_client_cancel(struct quern_client *client)
 {
+    pthread_mutex_lock(&client->lock);
     client->is_cancelled = true;
+    if (client->socket != -1 && !client->has_answer) {
+        (void)shutdown(client->socket, SHUT_RDWR); /* wakes who waits for it */
+    }
+    pthread_mutex_unlock(&client->lock);
 }
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *state)
@@ -120,6 +168,8 @@ static void set_passage(CURL *curl, struct passage *passage)
     curl_easy_setopt(curl, CURLOPT_DEBUGDATA, passage);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, passage);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETDATA, passage->client);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_for_cancel);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, passage);
@@ -161,6 +211,7 @@ bool quern_http_exchange(struct quern_client *client, struct quern_exchange *exc
     struct passage passage = {.client = client};
     struct qn_buf url;
 
+    note_answer(client, false);
     qn_buf_init(&url, SIZE_MAX / 2);
     qn_buf_append_format(&url, "%s%s", client->endpoint, exchange->path);
     qn_buf_append_char(&url, '\0');
@@ -169,7 +220,8 @@ bool quern_http_exchange(struct quern_client *client, struct quern_exchange *exc
     set_passage(client->curl, &passage);
     set_options(client, exchange, url.ptr, headers, reason);
 
-    CURLcode code = curl_easy_perform(client->curl);
+    CURLcode code = quern_client_is_cancelled(client) ? CURLE_ABORTED_BY_CALLBACK
+                                                      : curl_easy_perform(client->curl);
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &exchange->ret_status);
     curl_easy_reset(client->curl); /* it must not point into this frame */
     curl_slist_free_all(headers);

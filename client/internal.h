@@ -3,6 +3,7 @@
 #define QUERN_INTERNAL_H
 
 #include <curl/curl.h>
+#include <pthread.h>
 
 #include "client/quern.h"
 #include "server/base/buf.h"
@@ -22,12 +23,11 @@ struct quern_client {
     struct qn_random random;
     const char *const *headers; /* lines of each signed call beside its own, or NULL; borrowed */
     size_t header_count;
-    _Atomic bool is_cancelled;
+    pthread_mutex_t lock; /* of the three below, which quern_client_cancel touches */
+    bool is_cancelled;
+    bool has_answer; /* the exchange under way has got the first of its answer */
+    int socket;      /* of the newest connection; -1: none */
 };
-
-/* Ends the exchange under way, and all later ones, with a ConnectionError. From any thread; takes
- * up to a second. */
-void quern_client_cancel(struct quern_client *client);
 
 /* One exchange, without repeating it. */
 struct quern_exchange {
@@ -39,6 +39,8 @@ struct quern_exchange {
     long ret_status;
     struct qn_buf ret_answer; /* the caller frees it, also after a failure */
 };
+
+bool quern_client_is_cancelled(struct quern_client *client);
 
 /* False when no whole answer came: err says why. An answer with an error status is a success here.
  */

@@ -48,6 +48,11 @@ bool quern_client_new(const struct quern_options *options, struct quern_client *
                       struct quern_error *err);
 /* Accepts NULL. */
 void quern_client_free(struct quern_client *client);
+/* Ends the call under way at once, and all later ones, with a ConnectionError. The one function for
+ * another thread than the client's: how a long poll ends when the process is told to stop. An
+ * answer that has begun to arrive is still read, so no message is lost that the server has handed
+ * out. */
+void quern_client_cancel(struct quern_client *client);
 /* What the client talks to, without a slash at the end. Lives as long as the client. */
 const char *quern_client_endpoint(const struct quern_client *client);
 

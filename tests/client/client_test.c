@@ -1,9 +1,11 @@
 /* The client against a real server process. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "client/bench/child.h"
 #include "client/quern.h"
+#include "server/base/clock.h"
 
 static struct qn_bench_child server;
 static struct quern_client *client;
@@ -265,6 +267,47 @@ Test(client, control_pages_are_read_and_their_errors_told)
     quern_text_free(text);
     cr_assert(quern_http_delete(client, "/_quern/rules", &answer, &err), "%s", err.message);
     json_decref(answer);
+}
+
+/* Waits until the server has parked a receive, and then ends it from outside. */
+static void *cancel_when_parked(void *state)
+{
+    struct quern_client *other = NULL;
+    struct quern_error problem;
+    const struct quern_options options = {.endpoint = quern_client_endpoint(client),
+                                          .max_attempts = 1};
+
+    (void)state;
+    if (quern_client_new(&options, &other, &problem)) {
+        bool is_parked = false;
+        while (!is_parked) {
+            json_t *answer = NULL;
+            (void)quern_http_get(other, "/_quern/queues", &answer, &problem);
+            const json_t *queue = json_array_get(json_object_get(answer, "queues"), 0);
+            is_parked = json_integer_value(json_object_get(queue, "waiting_polls")) > 0;
+            json_decref(answer);
+        }
+        quern_client_cancel(client);
+    }
+    quern_client_free(other);
+    return NULL;
+}
+
+Test(client, long_poll_is_ended_from_another_thread)
+{
+    const struct quern_receive_options options = {.wait_s = 20, .visibility_s = -1};
+    json_t *messages = NULL;
+    pthread_t canceller;
+
+    cr_assert_eq(pthread_create(&canceller, NULL, cancel_when_parked, NULL), 0);
+    int64_t start_ms = qn_clock_monotonic_ms();
+    cr_expect_not(quern_receive_message(client, queue_url, &options, &messages, &err));
+    cr_expect_lt(qn_clock_monotonic_ms() - start_ms, 5000);
+    pthread_join(canceller, NULL);
+    cr_expect_str_eq(err.code, "ConnectionError");
+    cr_expect_eq(err.attempts, 1);
+    cr_expect_not(quern_delete_message(client, queue_url, "later", &err), "it stays cancelled");
+    cr_expect_str_eq(err.code, "ConnectionError");
 }
 
 Test(client, endpoint_where_nobody_listens_is_tried_three_times)
