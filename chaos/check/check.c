@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "chaos/check/catalogue.h"
+#include "chaos/check/declared.h"
 #include "chaos/check/process.h"
 #include "chaos/check/report/report.h"
 #include "server/base/random.h"
@@ -66,18 +67,26 @@ static bool fits(const struct qn_text_list *patterns, const struct qn_scenario *
 /* A name that fits nothing is a slip of the pen. */
 static bool check_patterns(const struct checking *checking, struct qn_error *err)
 {
-    const struct qn_text_list *lists[] = {&checking->options.only, &checking->options.skip};
+    const struct {
+        const struct qn_text_list *list;
+        const char *where;
+    } lists[] = {{&checking->options.only, ""},
+                 {&checking->options.skip, ""},
+                 {&checking->options.waive, "waive: "}};
 
-    for (size_t list = 0; list < 2; list++) {
-        for (size_t i = 0; i < lists[list]->count; i++) {
-            struct qn_text_list one = {.items = {lists[list]->items[i]}, .count = 1};
+    for (size_t list = 0; list < sizeof(lists) / sizeof(lists[0]); list++) {
+        for (size_t i = 0; i < lists[list].list->count; i++) {
+            struct qn_str reason;
+            struct qn_str pattern =
+                qn_str_cut(qn_str_from_cstr(lists[list].list->items[i]), '=', &reason);
             bool any = false;
             for (size_t j = 0; j < checking->catalogue.count; j++) {
-                any = any || fits(&one, checking->catalogue.scenarios[j]);
+                any = any || qn_rule_glob(pattern, checking->catalogue.scenarios[j]->id);
             }
             if (!any) {
                 return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                               "no scenario is called %s (--list shows them)", one.items[0]);
+                               "%sno scenario is called %.*s (--list shows them)",
+                               lists[list].where, QN_STR_ARG(pattern));
             }
         }
     }
@@ -164,11 +173,11 @@ static void keep(const struct checking *checking, struct qn_report_entry *entry,
     }
 }
 
-static void skip(struct qn_report_entry *entry, const char *reason)
+static void skip(struct qn_report_entry *entry, struct qn_str reason)
 {
     entry->result.judgement.outcome = QN_OUTCOME_SKIP;
-    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%s",
-                   reason);
+    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%.*s",
+                   QN_STR_ARG(reason));
 }
 
 static void learn(struct checking *checking, const struct qn_report_entry *entry)
@@ -223,6 +232,28 @@ static void run_one(struct checking *checking, struct qn_report_entry *entry)
     remove_tree(directory);
 }
 
+/* True when there is nothing to run. */
+static bool skip_without_a_run(const struct checking *checking, struct qn_report_entry *entry)
+{
+    const struct qn_check_options *o = &checking->options;
+    struct qn_buf reason;
+
+    qn_buf_init(&reason, SIZE_MAX / 2);
+    entry->waiver = entry->is_of_profile ? qn_waiver_of(o, entry->scenario) : NULL;
+    if (!entry->is_of_profile) {
+        qn_buf_append_str(&reason,
+                          o->is_fifo ? QN_STR("profile fifo") : QN_STR("profile standard"));
+    } else if (entry->waiver != NULL) {
+        qn_buf_append_format(&reason, "waived: %s", entry->waiver);
+    } else if (qn_needs_are_met(entry->scenario, o, &checking->report.profile, &reason)) {
+        qn_buf_done(&reason);
+        return false;
+    }
+    skip(entry, qn_buf_str(&reason));
+    qn_buf_done(&reason);
+    return true;
+}
+
 /* False: there is no point in going on. */
 static bool check_one(struct checking *checking, const struct qn_scenario *scenario)
 {
@@ -232,20 +263,15 @@ static bool check_one(struct checking *checking, const struct qn_scenario *scena
 
     entry->scenario = scenario;
     entry->is_of_profile = o->is_fifo ? scenario->for_fifo : scenario->for_standard;
-    if (!entry->is_of_profile) {
-        skip(entry, o->is_fifo ? "profile fifo" : "profile standard");
-    } else if (scenario->needs_sink && report->profile.is_known &&
-               report->profile.level < QN_LEVEL_SINK) {
-        skip(entry, "needs the effect sink, and the consumer never called it ($QUERN_SINK_URL)");
-    } else {
+    if (!skip_without_a_run(checking, entry)) {
         run_one(checking, entry);
     }
     if (entry->result.cannot_start) {
         return false;
     }
     checking->has_skipped =
-        checking->has_skipped ||
-        (entry->is_of_profile && entry->result.judgement.outcome == QN_OUTCOME_SKIP);
+        checking->has_skipped || (entry->is_of_profile && entry->waiver == NULL &&
+                                  entry->result.judgement.outcome == QN_OUTCOME_SKIP);
     qn_report_entry_print(report, entry);
     learn(checking, entry);
     return !entry->result.is_interrupted;
@@ -358,6 +384,7 @@ static void finish(struct checking *checking)
     if (checking->signal_fd >= 0) {
         (void)close(checking->signal_fd);
     }
+    qn_check_options_done(&checking->options);
     qn_memory_free(checking);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "server/base/arena.h"
 #include "server/base/buf.h"
 #include "server/base/error.h"
 
@@ -19,23 +20,37 @@ struct qn_check_options {
     struct qn_text_list skip;
     struct qn_text_list scenario_files;
     int64_t tier;                    /* 0: all */
+    struct qn_text_list waive;       /* ID=REASON */
     struct qn_text_list environment; /* NAME=TEMPLATE */
     uint64_t seed;
     bool has_seed;
-    const char *json_path; /* of reports: NULL none, "-" stdout */
+    const char *config_path; /* of the quern.json that was read; NULL: none */
+    const char *json_path;   /* of reports: NULL none, "-" stdout */
     const char *junit_path;
     const char *tap_path;
     const char *html_path;
-    const char *profile; /* standard, fifo */
-    bool is_fifo;
     const char *tempo;    /* fast, normal, real */
     int64_t visibility_s; /* 0: by tempo */
-    int64_t concurrency;  /* 0: learned */
-    int64_t grace_ms;
     int64_t startup_ms;
     int64_t sink_capacity; /* 0: no limit */
     const char *sink_busy; /* wait, 409 */
     bool sink_busy_is_409;
+    /* Declarations. */
+    const char *profile; /* standard, fifo */
+    bool is_fifo;
+    int64_t concurrency; /* 0: learned */
+    int64_t prefetch;    /* 0: not said */
+    int64_t grace_ms;
+    int64_t work_max_ms;     /* 0: not said */
+    const char *heartbeat;   /* auto, yes, no */
+    const char *idempotency; /* business-key, message-id, none */
+    bool at_most_once;
+    const char *poison;              /* either, dlq, quarantine, discard */
+    const char *fifo_on_failure;     /* stop, skip */
+    const char *retry_queue;         /* NULL: none */
+    const char *output_queue;        /* NULL: none */
+    struct qn_text_list expect_exit; /* codes; empty: 0 and 143 */
+    const char *restart;             /* always, on-failure, never */
     bool strict;
     bool no_skip;
     bool no_idle_skip;
@@ -46,15 +61,20 @@ struct qn_check_options {
     bool wants_list;
     char **command;             /* ends in NULL */
     struct qn_text_list traces; /* of quern judge */
+    struct qn_arena *texts;     /* of quern.json; NULL without one */
 };
 
-/* Texts are views into argv. False: err says in one line what is wrong. */
+/* Reads quern.json, or the file that --config names, and the command line, which wins. Texts are
+ * views into argv or belong to the options. False: err says what is wrong; in one line, but for the
+ * mistakes of a file, which are all listed. */
 QN_MUST_CHECK bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options,
                                    struct qn_error *err);
 /* The same for `quern judge`, which takes traces and few of the options. */
 QN_MUST_CHECK bool qn_options_read_judge(int argc, char **argv,
                                          struct qn_check_options *ret_options,
                                          struct qn_error *err);
+/* Accepts zeroed options. */
+void qn_check_options_done(struct qn_check_options *options);
 void qn_options_print_help(FILE *file);
 void qn_options_print_judge_help(FILE *file);
 /* The command's words as a shell needs them. */

@@ -1,6 +1,7 @@
 /* From an empty directory to a server with a loaded queue, and the header of the history. */
 #include <stdio.h>
 
+#include "chaos/check/declared.h"
 #include "chaos/check/json_text.h"
 #include "chaos/check/report/report.h"
 #include "chaos/check/running.h"
@@ -135,6 +136,7 @@ static void write_header(struct qn_running *run)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         json_object_set_new(facts, numbers[i].name, json_integer(numbers[i].value));
     }
+    json_object_set_new(facts, "declared", qn_declared_json(o));
     add_command(run, facts);
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
                                run->scenario->json, "run", facts);

@@ -66,6 +66,38 @@ Test(options, each_option_is_read)
     cr_expect_str_eq(options.environment.items[0], "Q={queue_url}");
 }
 
+Test(options, declarations_are_read_and_the_last_pair_of_a_name_counts)
+{
+    cr_assert(READ("--prefetch", "6", "--work-max", "12h", "--heartbeat", "no", "--idempotency",
+                   "message-id", "--at-most-once", "--poison", "discard", "--fifo-on-failure",
+                   "skip", "--retry-queue", "r", "--output-queue", "o", "--expect-exit", "0",
+                   "--expect-exit=3", "--restart", "on-failure", "--env", "A=1", "--env", "B=",
+                   "--env", "A=x=y", "--waive", "std.*=agreed", "--", "x"),
+              "%s", err.message);
+    cr_expect_eq(options.prefetch, 6);
+    cr_expect_eq(options.work_max_ms, 12 * 3600000);
+    cr_expect_str_eq(options.heartbeat, "no");
+    cr_expect_str_eq(options.idempotency, "message-id");
+    cr_expect(options.at_most_once);
+    cr_expect_str_eq(options.poison, "discard");
+    cr_expect_str_eq(options.fifo_on_failure, "skip");
+    cr_expect_str_eq(options.retry_queue, "r");
+    cr_expect_str_eq(options.output_queue, "o");
+    cr_expect_str_eq(options.restart, "on-failure");
+    cr_expect_eq(options.expect_exit.count, 2);
+    cr_expect_eq(options.environment.count, 2);
+    cr_expect_str_eq(options.environment.items[0], "A=x=y");
+    cr_expect_str_eq(options.waive.items[0], "std.*=agreed");
+}
+
+Test(options, the_grace_period_follows_the_tempo_unless_it_is_said)
+{
+    cr_assert(READ("--tempo", "real", "--", "x"));
+    cr_expect_eq(options.grace_ms, 30000);
+    cr_assert(READ("--tempo", "real", "--grace", "0", "--", "x"));
+    cr_expect_eq(options.grace_ms, 0);
+}
+
 static void expect_complaint(bool ok, const char *about)
 {
     cr_expect_not(ok, "%s", about);
@@ -85,6 +117,11 @@ Test(options, mistakes_are_told_in_one_line)
     expect_complaint(READ("--env", "X", "--", "c"), "NAME=TEXT");
     expect_complaint(READ("--visibility", "43201", "--", "c"), "--visibility");
     expect_complaint(READ("--profile", "lambda", "--", "c"), "standard, fifo");
+    expect_complaint(READ("--heartbeat", "maybe", "--", "c"), "auto, yes, no, not \"maybe\"");
+    expect_complaint(READ("--expect-exit", "256", "--", "c"), "from 0 to 255, not \"256\"");
+    expect_complaint(READ("--waive", "std.delete-lost", "--", "c"), "ID=REASON");
+    expect_complaint(READ("--work-max", "13h", "--", "c"), "up to 12h");
+    expect_complaint(READ("--config", "no-such.json", "--", "c"), "no-such.json");
     expect_complaint(READ("--strict=yes", "--", "c"), "--strict");
     expect_complaint(READ("--strict"), "no consumer");
     expect_complaint(READ("--"), "no consumer");
@@ -109,10 +146,12 @@ Test(options, the_command_that_runs_a_scenario_again_says_what_differs_from_the_
                    "4", "--grace", "1500ms", "--env", "Q={queue_url}", "--no-idle-skip",
                    "--sink-busy", "409", "--sink-capacity", "3", "--startup-timeout", "2m", "--",
                    "sh", "-c", "it's $HOME", ""));
-    expect_again("quern check --only std.delete-lost --profile fifo --tempo real --visibility 7 "
-                 "--concurrency 4 --grace 1500ms --startup-timeout 120000ms --env 'Q={queue_url}' "
-                 "--no-idle-skip --sink-capacity 3 --sink-busy 409 --seed 42 -- sh -c "
-                 "'it'\\''s $HOME' ''");
+    expect_again("quern check --only std.delete-lost --tempo real --visibility 7 "
+                 "--startup-timeout 120000ms --env 'Q={queue_url}' --no-idle-skip "
+                 "--sink-capacity 3 --sink-busy 409 --profile fifo --concurrency 4 --grace 1500ms "
+                 "--seed 42 -- sh -c 'it'\\''s $HOME' ''");
+    cr_assert(READ("--tempo", "real", "--", "worker"));
+    expect_again("quern check --only std.delete-lost --tempo real --seed 42 -- worker");
     qn_arena_done(&arena);
 }
 

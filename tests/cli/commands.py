@@ -11,13 +11,14 @@ def environment(**variables):
     return {**kept, "AWS_EC2_METADATA_DISABLED": "true", **variables}
 
 
-def run(*words, stdin=None, timeout_s=60, **variables):
+def run(*words, stdin=None, timeout_s=60, cwd=None, **variables):
     return subprocess.run(
         [process.program(), *words],
         input=stdin,
         capture_output=True,
         text=True,
         timeout=timeout_s,
+        cwd=cwd,
         env=environment(**variables),
         check=False,
     )

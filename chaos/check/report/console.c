@@ -36,7 +36,15 @@ void qn_report_begin(const struct qn_report *report)
     qn_buf_init(&command, SIZE_MAX / 2);
     qn_options_append_command(o->command, &command);
     print_clean(report->console, qn_buf_str(&command));
+    if (o->config_path != NULL) {
+        (void)fprintf(report->console, "  declared in %s", o->config_path);
+    }
     (void)fputc('\n', report->console);
+    if (o->at_most_once) {
+        (void)fputs("  declared at most once: a delete before the effect is no fault, and messages "
+                    "may be lost\n",
+                    report->console);
+    }
     (void)fflush(report->console);
     qn_buf_done(&command);
 }
@@ -122,6 +130,8 @@ void qn_report_end(const struct qn_report *report)
     int64_t applied = 0;
     size_t duplicated = 0;
     size_t lost = 0;
+    size_t waived = 0;
+    char waivers[48] = "";
 
     qn_report_count(report, counts);
     for (size_t i = 0; i < report->count; i++) {
@@ -130,13 +140,17 @@ void qn_report_end(const struct qn_report *report)
         applied += accounting->applied;
         duplicated += json_array_size(accounting->duplicated);
         lost += json_array_size(accounting->lost);
+        waived += report->entries[i].waiver != NULL;
+    }
+    if (waived > 0) {
+        (void)snprintf(waivers, sizeof(waivers), " (%zu waived)", waived);
     }
     (void)fprintf(report->console,
-                  "\n %zu scenarios: %zu pass, %zu warn, %zu info, %zu fail, %zu skip, %zu "
+                  "\n %zu scenarios: %zu pass, %zu warn, %zu info, %zu fail, %zu skip%s, %zu "
                   "inconclusive, %zu error       observed semantics: %s\n",
                   report->count, counts[QN_OUTCOME_PASS], counts[QN_OUTCOME_WARN],
                   counts[QN_OUTCOME_INFO], counts[QN_OUTCOME_FAIL], counts[QN_OUTCOME_SKIP],
-                  counts[QN_OUTCOME_INCONCLUSIVE], counts[QN_OUTCOME_ERROR],
+                  waivers, counts[QN_OUTCOME_INCONCLUSIVE], counts[QN_OUTCOME_ERROR],
                   qn_report_semantics(report));
     if (report->profile.level >= QN_LEVEL_SINK) {
         (void)fprintf(report->console,

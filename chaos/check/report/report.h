@@ -12,6 +12,7 @@ struct qn_report_entry {
     const struct qn_scenario *scenario;
     struct qn_run_result result;
     char trace_path[1024]; /* empty: not kept */
+    const char *waiver;    /* the reason for which it is waived; NULL: it is not */
     bool is_of_profile;    /* false: skipped because it is about another kind of queue */
 };
 

@@ -1,0 +1,125 @@
+/* What a scenario needs of a consumer, one word each in its `needs`. */
+#include "chaos/check/declared.h"
+
+/* Of the consumer, as far as it is known. */
+struct known {
+    const struct qn_check_options *options;
+    const struct qn_profile *learned;
+};
+
+static bool has_concurrency(const struct known *known)
+{
+    int64_t said = known->options->concurrency;
+
+    /* Nothing said and nothing seen is no reason to leave it out. */
+    return said > 1 ||
+           (said == 0 && (!known->learned->is_known || known->learned->level < QN_LEVEL_SINK ||
+                          known->learned->concurrency > 1));
+}
+
+static bool has_prefetch(const struct known *known)
+{
+    const struct qn_profile *learned = known->learned;
+
+    return known->options->prefetch > 0 || !learned->is_known || learned->batch > 1;
+}
+
+static bool has_heartbeat(const struct known *known)
+{
+    return strcmp(known->options->heartbeat, "no") != 0;
+}
+
+static bool has_quarantine(const struct known *known)
+{
+    return strcmp(known->options->poison, "dlq") != 0 &&
+           strcmp(known->options->poison, "discard") != 0;
+}
+
+static bool has_output_queue(const struct known *known)
+{
+    return known->options->output_queue != NULL;
+}
+
+static bool has_retry_queue(const struct known *known)
+{
+    return known->options->retry_queue != NULL;
+}
+
+static bool receives_batches(const struct known *known)
+{
+    return !known->learned->is_known || known->learned->batch > 1;
+}
+
+static bool deletes_batches(const struct known *known)
+{
+    return !known->learned->is_known || known->learned->deletes_batch;
+}
+
+static const struct need {
+    const char *name;
+    bool (*is_met)(const struct known *known);
+    const char *reason;
+} all_needs[] = {
+    {"concurrency", has_concurrency,
+     "needs a consumer that works on several messages at once, and one at a time was seen "
+     "(--concurrency N says otherwise)"},
+    {"prefetch", has_prefetch,
+     "needs a consumer that takes more messages than it works on (--prefetch N)"},
+    {"heartbeat", has_heartbeat,
+     "needs a consumer that extends the visibility of its messages, and --heartbeat no is "
+     "declared"},
+    {"reject", has_quarantine,
+     "needs a consumer that records what it will not work on, and --poison declares another way"},
+    {"output_queue", has_output_queue,
+     "needs the name of the queue that the consumer publishes to (--output-queue NAME)"},
+    {"retry_queue", has_retry_queue,
+     "needs the name of the queue that the consumer sends failed messages to (--retry-queue NAME)"},
+    {"batch_receive", receives_batches,
+     "needs a consumer that asks for several messages at once, and this one asks for one"},
+    {"batch_delete", deletes_batches,
+     "needs a consumer that uses DeleteMessageBatch, and this one was not seen to"},
+};
+
+static bool names(const json_t *needs, const char *name)
+{
+    size_t i;
+    const json_t *item;
+
+    json_array_foreach(needs, i, item)
+    {
+        if (json_is_string(item) && strcmp(json_string_value(item), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The sink and the effects command are two ways to see effects: either will do. */
+static bool sees_effects(const json_t *needs, const struct known *known)
+{
+    bool wants_sink = names(needs, "sink");
+    bool wants_command = names(needs, "cmd");
+
+    return (!wants_sink && !wants_command) || !known->learned->is_known ||
+           known->learned->level >= QN_LEVEL_SINK;
+}
+
+bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,
+                      const struct qn_profile *learned, struct qn_buf *reason)
+{
+    const json_t *needs = json_object_get(scenario->json, "needs");
+    const struct known known = {options, learned};
+
+    if (!sees_effects(needs, &known)) {
+        qn_buf_append_literal(
+            reason, "needs the effect sink, and the consumer never called it ($QUERN_SINK_URL)");
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(all_needs) / sizeof(all_needs[0]); i++) {
+        if (names(needs, all_needs[i].name) && !all_needs[i].is_met(&known)) {
+            qn_buf_append_str(reason, qn_str_from_cstr(all_needs[i].reason));
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,136 @@
+/* Options told to people: the help, and the command that repeats a run. */
+#include <stdio.h>
+
+#include "chaos/check/options_rows.h"
+
+/* A word as a shell needs it. */
+static void append_word(struct qn_buf *buf, const char *text)
+{
+    bool is_plain = text[0] != '\0';
+
+    for (const char *at = text; *at != '\0'; at++) {
+        is_plain = is_plain && strchr(" \t\n\"'\\$`*?[]{}()<>|&;#~!", *at) == NULL;
+    }
+    if (is_plain) {
+        qn_buf_append_str(buf, qn_str_from_cstr(text));
+        return;
+    }
+    qn_buf_append_char(buf, '\'');
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '\'') {
+            qn_buf_append_literal(buf, "'\\''");
+        } else {
+            qn_buf_append_char(buf, *at);
+        }
+    }
+    qn_buf_append_char(buf, '\'');
+}
+
+void qn_options_append_command(char *const *command, struct qn_buf *buf)
+{
+    for (size_t i = 0; command != NULL && command[i] != NULL; i++) {
+        if (i > 0) {
+            qn_buf_append_char(buf, ' ');
+        }
+        append_word(buf, command[i]);
+    }
+}
+
+/* As it was given, when it differs from the default. */
+static void append_option(const struct qn_option_row *row, const struct qn_check_options *options,
+                          struct qn_buf *buf)
+{
+    struct qn_check_options defaults = qn_options_default();
+    const void *at = (const char *)options + row->offset;
+    const void *usual = (const char *)&defaults + row->offset;
+    const struct qn_text_list *list = at;
+    const char *const *word = at;
+    const int64_t *number = at;
+
+    defaults.tempo = options->tempo; /* some defaults follow from it */
+    qn_options_complete(&defaults);
+    defaults.tempo = qn_options_default().tempo;
+    switch (row->kind) {
+    case QN_OPTION_FLAG:
+        if (*(const bool *)at) {
+            qn_buf_append_format(buf, " %s", row->name);
+        }
+        break;
+    case QN_OPTION_LIST:
+    case QN_OPTION_PAIRS:
+    case QN_OPTION_CODES:
+        for (size_t i = 0; i < list->count; i++) {
+            qn_buf_append_format(buf, " %s ", row->name);
+            append_word(buf, list->items[i]);
+        }
+        break;
+    case QN_OPTION_TEXT:
+    case QN_OPTION_CHOICE:
+        if (*word != NULL && *word != *(const char *const *)usual) {
+            qn_buf_append_format(buf, " %s ", row->name);
+            append_word(buf, *word);
+        }
+        break;
+    case QN_OPTION_NUMBER:
+    case QN_OPTION_DURATION:
+        if (*number != *(const int64_t *)usual) {
+            qn_buf_append_format(buf, " %s %lld%s", row->name, (long long)*number,
+                                 row->kind == QN_OPTION_DURATION ? "ms" : "");
+        }
+        break;
+    }
+}
+
+void qn_options_append_again(const struct qn_check_options *options, struct qn_str scenario,
+                             uint64_t seed, struct qn_buf *buf)
+{
+    qn_buf_append_format(buf, "quern check --only %.*s", QN_STR_ARG(scenario));
+    for (size_t i = 0; i < qn_option_row_count; i++) {
+        if ((qn_option_rows[i].uses & QN_OPTION_AGAIN) != 0) {
+            append_option(&qn_option_rows[i], options, buf);
+        }
+    }
+    qn_buf_append_format(buf, " --seed %llu -- ", (unsigned long long)seed);
+    if (options->command != NULL && options->command[0] != NULL) {
+        qn_options_append_command(options->command, buf);
+    } else {
+        qn_buf_append_literal(buf, "CMD"); /* a trace that does not say who ran */
+    }
+}
+
+static void print_rows(FILE *file, enum qn_option_use use)
+{
+    for (size_t i = 0; i < qn_option_row_count; i++) {
+        char left[40];
+        (void)snprintf(left, sizeof(left), "%s%s%s", qn_option_rows[i].name,
+                       qn_option_rows[i].argument != NULL ? " " : "",
+                       qn_option_rows[i].argument != NULL ? qn_option_rows[i].argument : "");
+        if ((qn_option_rows[i].uses & (int)use) != 0) {
+            (void)fprintf(file, "  %-24s %s\n", left, qn_option_rows[i].help);
+        }
+    }
+}
+
+void qn_options_print_help(FILE *file)
+{
+    (void)fputs(
+        "usage: quern check [options] -- CMD [ARGUMENTS]\n\n"
+        "Starts CMD once per scenario against a server of its own, breaks things on purpose, and\n"
+        "judges from the trace what the consumer did. CMD finds the queue in QUEUE_URL, the\n"
+        "endpoint in AWS_ENDPOINT_URL and the effect sink in QUERN_SINK_URL.\n\n",
+        file);
+    print_rows(file, QN_OPTION_CHECK);
+    (void)fputs(
+        "\nExit code: 0 all well; 1 a FAIL; 2 wrong usage; 3 inconclusive; 4 the harness or the\n"
+        "server failed by itself.\n",
+        file);
+}
+
+void qn_options_print_judge_help(FILE *file)
+{
+    (void)fputs("usage: quern judge [options] TRACE...\n\n"
+                "Judges traces that `quern check --keep` stored, and writes the same reports from "
+                "them (- for\nstdin).\n\n",
+                file);
+    print_rows(file, QN_OPTION_JUDGE);
+}
