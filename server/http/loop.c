@@ -38,19 +38,25 @@ static void heed_reply(struct qn_call *call, const struct qn_verdict *verdict)
     qn_call_respond(call);
 }
 
+static void ask_reply(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+    const struct qn_facts *facts = qn_facts_after(call);
+    struct qn_verdict verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
+
+    qn_loop_keep(loop);
+    qn_damage_note_effects(call, &verdict);
+    heed_reply(call, &verdict);
+}
+
 /* REPLY: what leaves. */
 static void reply(struct qn_call *call)
 {
-    struct qn_loop *loop = call->loop;
-    struct qn_verdict verdict = pass;
-
     if (qn_facts_matter(call, QN_POINT_REPLY)) {
-        const struct qn_facts *facts = qn_facts_after(call);
-        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_REPLY, facts, &loop->events);
-        qn_loop_keep(loop);
-        qn_damage_note_effects(call, &verdict);
+        ask_reply(call);
+    } else {
+        heed_reply(call, &pass);
     }
-    heed_reply(call, &verdict);
 }
 
 static void heed_committed(struct qn_call *call, const struct qn_verdict *verdict)
@@ -66,21 +72,27 @@ static void heed_committed(struct qn_call *call, const struct qn_verdict *verdic
     reply(call);
 }
 
+static void ask_committed(struct qn_call *call)
+{
+    struct qn_loop *loop = call->loop;
+    const struct qn_facts *facts = qn_facts_after(call);
+    struct qn_verdict verdict =
+        qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
+
+    qn_loop_keep(loop);
+    if (!do_effects(loop, &verdict) || !qn_advance_holds(call, QN_STAGE_COMMITTED, &verdict)) {
+        heed_committed(call, &verdict);
+    }
+}
+
 /* POST_COMMIT: everything the answer tells of is kept as firmly as it was promised. */
 static void committed(struct qn_call *call)
 {
-    struct qn_loop *loop = call->loop;
-    struct qn_verdict verdict = pass;
-
     if (qn_facts_matter(call, QN_POINT_POST_COMMIT)) {
-        const struct qn_facts *facts = qn_facts_after(call);
-        verdict = qn_chaos_at(loop->parts.plan, QN_POINT_POST_COMMIT, facts, &loop->events);
-        qn_loop_keep(loop);
-        if (do_effects(loop, &verdict) && qn_advance_holds(call, QN_STAGE_COMMITTED, &verdict)) {
-            return;
-        }
+        ask_committed(call);
+    } else {
+        heed_committed(call, &pass);
     }
-    heed_committed(call, &verdict);
 }
 
 /* The answer stands in call->answer. It must not tell of what could still be lost. */
@@ -178,52 +190,48 @@ static bool is_ready(struct qn_call *call, struct qn_tx *tx, bool asks)
     return !qn_room_waits_for_settling(call, tx, asks);
 }
 
-/* One execution, and what came of it. */
-struct run {
-    struct qn_call *call;
-    struct qn_tx tx;
-    struct qn_error err;
-    bool ok;
-};
-
-static void run(struct run *run, const struct qn_verdict *verdict)
+static void conclude(struct qn_call *call, struct qn_tx *tx, bool ok, const struct qn_error *err)
 {
-    run->ok = qn_execute(run->call, &run->tx, verdict, &run->err);
-}
-
-static void conclude(struct run *run)
-{
-    if (!run->ok) {
-        fail(run->call, &run->err);
-    } else if (run->tx.park.queue != NULL) {
-        qn_call_park(run->call, &run->tx.park);
+    if (!ok) {
+        fail(call, err);
+    } else if (tx->park.queue != NULL) {
+        qn_call_park(call, &tx->park);
     } else {
-        finish(run->call);
+        finish(call);
     }
 }
 
 /* A receive for which another one waits brings that one along: it is executed before this one, and
  * both are answered at the same moment. */
+static void execute_both(struct qn_call *first, struct qn_call *call, struct qn_tx *tx,
+                         const struct qn_verdict *verdict)
+{
+    struct qn_tx first_tx;
+    struct qn_error first_err, err;
+    bool is_along = is_ready(first, &first_tx, false);
+    bool is_first_ok = is_along && qn_execute(first, &first_tx, &pass, &first_err);
+
+    if (is_first_ok && first_tx.park.queue == NULL) {
+        qn_pair_share(first, tx);
+    }
+    first->pair = NULL;
+    bool ok = qn_execute(call, tx, verdict, &err);
+    if (is_along) {
+        conclude(first, &first_tx, is_first_ok, &first_err);
+    }
+    conclude(call, tx, ok, &err);
+}
+
 static void execute(struct qn_call *call, struct qn_tx *tx, const struct qn_verdict *verdict)
 {
-    struct run own = {.call = call, .tx = *tx};
-    struct run first = {.call = qn_pair_take(call, verdict)};
-    bool is_along = first.call != NULL && is_ready(first.call, &first.tx, false);
+    struct qn_call *first = qn_loop_has_rules(call->loop) ? qn_pair_take(call, verdict) : NULL;
+    struct qn_error err;
 
-    if (is_along) {
-        run(&first, &pass);
-        if (first.ok && first.tx.park.queue == NULL) {
-            qn_pair_share(first.call, &own.tx);
-        }
+    if (first != NULL) {
+        execute_both(first, call, tx, verdict);
+    } else {
+        conclude(call, tx, qn_execute(call, tx, verdict, &err), &err);
     }
-    if (first.call != NULL) {
-        first.call->pair = NULL;
-    }
-    run(&own, verdict);
-    if (is_along) {
-        conclude(&first);
-    }
-    conclude(&own);
 }
 
 /* Goes on behind PRE_COMMIT. */
@@ -241,17 +249,11 @@ static void resume(struct qn_call *call)
     }
 }
 
-/* Checks and executes; also a poll that was woken. */
-static void check(struct qn_call *call)
+static void execute_asked(struct qn_call *call, struct qn_tx *tx)
 {
     struct qn_verdict verdict = pass;
-    struct qn_tx tx;
-    bool is_outdated;
+    bool is_outdated = ask_pre_commit(call, tx, &verdict);
 
-    if (!is_ready(call, &tx, true)) {
-        return;
-    }
-    is_outdated = qn_loop_has_rules(call->loop) && ask_pre_commit(call, &tx, &verdict);
     if (is_outdated && qn_advance_holds(call, QN_STAGE_CHECKED, &verdict)) {
         return;
     }
@@ -262,7 +264,22 @@ static void check(struct qn_call *call)
         call->then = qn_fault_of_entries(call, &verdict);
         resume(call);
     } else {
-        execute(call, &tx, &verdict);
+        execute(call, tx, &verdict);
+    }
+}
+
+/* Checks and executes; also a poll that was woken. */
+static void check(struct qn_call *call)
+{
+    struct qn_tx tx;
+
+    if (!is_ready(call, &tx, true)) {
+        return;
+    }
+    if (qn_loop_has_rules(call->loop)) {
+        execute_asked(call, &tx);
+    } else {
+        execute(call, &tx, &pass);
     }
 }
 
@@ -284,20 +301,15 @@ static void heed_arrived(struct qn_call *call, const struct qn_verdict *verdict)
     check(call);
 }
 
-/* ARRIVE: decoded, nothing looked at. */
-static void arrived(struct qn_call *call)
+static void ask_arrived(struct qn_call *call)
 {
     struct qn_loop *loop = call->loop;
     struct qn_verdict verdict = pass;
     struct qn_facts facts;
     struct qn_tx tx;
-    bool is_asked = false;
 
-    if (qn_facts_matter(call, QN_POINT_ARRIVE)) {
-        begin_transaction(call, &tx);
-        is_asked = qn_facts_gather(call, &tx, QN_POINT_ARRIVE, QN_POINT_ARRIVE, &facts);
-    }
-    if (is_asked) {
+    begin_transaction(call, &tx);
+    if (qn_facts_gather(call, &tx, QN_POINT_ARRIVE, QN_POINT_ARRIVE, &facts)) {
         verdict = qn_chaos_at(loop->parts.plan, QN_POINT_ARRIVE, &facts, &loop->events);
         qn_loop_keep(loop);
         if (do_effects(loop, &verdict) && qn_advance_holds(call, QN_STAGE_ARRIVED, &verdict)) {
@@ -305,6 +317,16 @@ static void arrived(struct qn_call *call)
         }
     }
     heed_arrived(call, &verdict);
+}
+
+/* ARRIVE: decoded, nothing looked at. */
+static void arrived(struct qn_call *call)
+{
+    if (qn_facts_matter(call, QN_POINT_ARRIVE)) {
+        ask_arrived(call);
+    } else {
+        heed_arrived(call, &pass);
+    }
 }
 
 void qn_loop_go_on(struct qn_call *call)

@@ -74,8 +74,8 @@ struct qn_call *qn_pair_take(struct qn_call *call, const struct qn_verdict *verd
 {
     struct qn_call *first;
 
-    if (!qn_loop_has_rules(call->loop) || call->request.action->id != QN_ACTION_receive_message ||
-        comes_away_empty(verdict) || comes_away_empty(call->verdict)) {
+    if (call->request.action->id != QN_ACTION_receive_message || comes_away_empty(verdict) ||
+        comes_away_empty(call->verdict)) {
         return NULL;
     }
     first = find(call);
