@@ -41,21 +41,31 @@ static int by_rank(const void *a, const void *b)
     return rank_x != rank_y ? (rank_x < rank_y ? -1 : 1) : qn_str_compare(x->id, y->id);
 }
 
+/* A file has one scenario and its variants. */
 static bool add(struct qn_catalogue *catalogue, struct qn_str text, const char *name,
                 struct qn_buf *mistakes)
 {
-    struct qn_scenario *scenario;
+    struct qn_scenarios found = {0};
+    bool ok = qn_scenarios_read(&found, text, name, mistakes);
 
-    if (!qn_scenario_read_all(text, name, &scenario, mistakes)) {
+    for (size_t i = 0; i < found.count && ok; i++) {
+        struct qn_str id = found.items[i]->id;
+        ok = qn_catalogue_find(catalogue, id) == NULL;
+        if (!ok) {
+            qn_buf_append_format(mistakes, "scenario %s: id: there is another scenario %.*s\n",
+                                 name, QN_STR_ARG(id));
+        }
+    }
+    if (!ok) {
+        qn_scenarios_done(&found);
         return false;
     }
-    if (qn_catalogue_find(catalogue, scenario->id) != NULL) {
-        qn_buf_append_format(mistakes, "scenario %s: id: there is another scenario %.*s\n", name,
-                             QN_STR_ARG(scenario->id));
-        qn_scenario_free(scenario);
-        return false;
-    }
-    catalogue->scenarios[catalogue->count++] = scenario;
+    catalogue->scenarios = qn_memory_resize(catalogue->scenarios, catalogue->count + found.count,
+                                            sizeof(struct qn_scenario *));
+    memcpy(&catalogue->scenarios[catalogue->count], found.items,
+           found.count * sizeof(struct qn_scenario *));
+    catalogue->count += found.count;
+    qn_memory_free(found.items);
     return true;
 }
 
@@ -90,8 +100,6 @@ bool qn_catalogue_open(struct qn_catalogue *catalogue, const char *const *files,
 {
     bool ok = true;
 
-    catalogue->scenarios =
-        qn_memory_new_array(qn_embedded_scenario_count + file_count, sizeof(struct qn_scenario *));
     for (size_t i = 0; i < qn_embedded_scenario_count; i++) {
         const struct qn_embedded *file = &qn_embedded_scenarios[i];
         ok = add(catalogue, qn_str(file->data, file->size), file->name, mistakes) && ok;

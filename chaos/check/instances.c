@@ -115,8 +115,9 @@ static void make_environment(struct qn_running *run, const struct qn_instance *i
     environment[count++] = qn_arena_format(arena, "QUERN_RUN_ID=%s", run->run_id).ptr;
     environment[count++] =
         qn_arena_format(arena, "QUERN_SEED=%llu", (unsigned long long)run->seed).ptr;
-    environment[count++] =
-        qn_arena_format(arena, "QUERN_VISIBILITY=%lld", (long long)run->visibility_s).ptr;
+    environment[count++] = qn_arena_format(arena, "QUERN_VISIBILITY=%lld",
+                                           (long long)(run->terms.in.visibility_ms / 1000))
+                               .ptr;
     environment[count++] =
         qn_arena_format(arena, "QUERN_GRACE=%lld", (long long)(run->options->grace_ms / 1000)).ptr;
     if (run->options->concurrency > 0) {
@@ -207,7 +208,7 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
     qn_watch_replace(&run->watch, qn_str_from_cstr(instance->name));
     instance->is_ready = false;
     if (run->scenario->restarts && !run->is_over) {
-        instance->respawn_at_ms = qn_clock_monotonic_ms() + run->scenario->restart_delay_ms;
+        instance->respawn_at_ms = qn_clock_monotonic_ms() + run->terms.in.restart_ms;
     }
 }
 

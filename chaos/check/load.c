@@ -1,110 +1,167 @@
-/* Messages with the envelope that the harness uses, and their way into the queue. */
+/* Messages and their way into the queue. */
 #include "chaos/check/load.h"
 
-#include "server/base/clock.h"
-#include "server/base/random.h"
+#include <stdlib.h>
+
+#include "chaos/check/body.h"
+#include "server/model/limits.h"
 
 enum { BATCH = 10 };
 
-static void append_script(struct qn_buf *body, const struct qn_effect_script *script)
+static struct qn_str outcome_at_last(enum qn_load_outcome outcome)
 {
-    qn_buf_append_format(body, "\"instr\":{\"work_ms\":%lld,\"outcome\":[",
-                         (long long)script->work_ms);
-    for (size_t i = 0; i < script->outcome_count; i++) {
-        if (i > 0) {
-            qn_buf_append_char(body, ',');
-        }
-        qn_buf_append_json_string(body, script->outcomes[i]);
-    }
-    qn_buf_append_literal(body, "]}");
+    return outcome == QN_LOAD_PERM ? QN_STR("permanent") : QN_STR("ok");
 }
 
-/* All texts in it are plain: letters, digits, '-'. */
-static struct qn_str make_body(struct qn_load *load, const struct qn_load_message *message,
-                               const struct qn_load_options *options, size_t index)
-{
-    struct qn_random random;
-    struct qn_buf body;
-    uint8_t uuid[16];
-    char id[37];
-    char instant[32];
-
-    qn_random_init(&random, options->seed, index, 0xb0d1);
-    qn_random_uuid(&random, uuid);
-    qn_random_format_uuid(uuid, id);
-    qn_clock_format_instant(options->now_ms, instant);
-    qn_buf_init(&body, SIZE_MAX / 2);
-    qn_buf_append_format(
-        &body,
-        "{\"messageId\":\"%s\",\"messageType\":\"quern.work\",\"schemaVersion\":1,"
-        "\"occurredAt\":\"%s\",\"correlationId\":\"%s/%.*s\",\"causationId\":\"%s\","
-        "\"tenantId\":\"A\",\"idempotencyKey\":\"%.*s\",",
-        id, instant, options->run_id, QN_STR_ARG(message->id), options->run_id,
-        QN_STR_ARG(message->k));
-    qn_buf_append_format(&body,
-                         "\"payload\":{\"id\":\"%.*s\",\"entity\":\"e-%zu\",\"version\":1,"
-                         "\"canary\":\"CANARY-%04llx\"},",
-                         QN_STR_ARG(message->id), index,
-                         (unsigned long long)qn_random_below(&random, 0x10000));
-    append_script(&body, &message->script);
-    qn_buf_append_char(&body, '}');
-    struct qn_str copy = qn_arena_copy(&load->arena, qn_buf_str(&body));
-    qn_buf_done(&body);
-    return copy;
-}
-
-static void make_script(struct qn_load *load, const struct qn_scenario_load *spec,
+/* What the sink does at each attempt. */
+static void make_script(struct qn_load *load, const struct qn_scenario_load *spec, int64_t work_ms,
                         struct qn_effect_script *script)
 {
-    bool is_flaky = qn_str_equal(spec->outcome, QN_STR("flaky"));
-    size_t fails = is_flaky ? (size_t)(spec->fails > 0 ? spec->fails : 1) : 0;
-    struct qn_str *outcomes = qn_arena_alloc(&load->arena, (fails + 1) * sizeof(*outcomes));
+    bool fails = spec->outcome == QN_LOAD_FLAKY || spec->outcome == QN_LOAD_HANG;
+    bool never_ends = fails && spec->fails == QN_LOAD_FAILS_ALWAYS;
+    struct qn_str failure = spec->outcome == QN_LOAD_HANG ? QN_STR("hang") : QN_STR("transient");
+    size_t failures = !fails ? 0 : never_ends ? 1 : (size_t)spec->fails;
+    struct qn_str *outcomes = qn_arena_alloc(&load->arena, (failures + 1) * sizeof(*outcomes));
 
-    for (size_t i = 0; i < fails; i++) {
-        outcomes[i] = QN_STR("transient");
+    for (size_t i = 0; i < failures; i++) {
+        outcomes[i] = failure;
     }
-    outcomes[fails] =
-        qn_str_equal(spec->outcome, QN_STR("perm")) ? QN_STR("permanent") : QN_STR("ok");
-    *script = (struct qn_effect_script){spec->work_ms, outcomes, fails + 1};
+    outcomes[failures] = outcome_at_last(spec->outcome);
+    *script = (struct qn_effect_script){work_ms, outcomes, failures + (never_ends ? 0 : 1)};
 }
 
 /* Rounds over the groups A, B, ... of the load; without groups each message has its own. */
 static struct qn_str make_group(struct qn_load *load, const struct qn_scenario_load *spec,
                                 size_t index)
 {
+    if (!qn_str_is_none(spec->group)) {
+        return spec->group;
+    }
     if (spec->groups > 0) {
         return qn_arena_format(&load->arena, "%c", 'A' + (int)(index % (size_t)spec->groups));
     }
     return qn_arena_format(&load->arena, "g-%03zu", index);
 }
 
+/* One line of the load while its messages are made. */
+struct maker {
+    struct qn_load *load;
+    const struct qn_scenario_load *spec;
+    const struct qn_load_options *options;
+    int64_t work_ms;
+    int64_t at_ms;
+    size_t first; /* number of its first message */
+};
+
+static void make_message(struct maker *maker, size_t index, int64_t copy)
+{
+    struct qn_load *load = maker->load;
+    const struct qn_scenario_load *spec = maker->spec;
+    struct qn_load_message *message = &load->messages[load->count];
+    size_t nth = index - maker->first;
+    size_t entity = nth % (size_t)spec->count;
+    bool is_entity = spec->versions > 1;
+
+    *message = (struct qn_load_message){
+        .id = qn_arena_format(&load->arena, "m-%03zu", index),
+        .k = qn_arena_format(&load->arena, "k-%03zu", index),
+        .group = maker->options->is_fifo ? make_group(load, spec, index) : QN_STR_NONE,
+        .outcome = spec->outcome,
+        .at_ms = maker->at_ms,
+        .copy = copy,
+        .version = is_entity ? (int64_t)(nth / (size_t)spec->count) + 1 : 1,
+        .entity = qn_arena_format(&load->arena, "e-%zu", maker->first + (is_entity ? entity : nth)),
+        .tenant = qn_str_is_none(spec->group) ? QN_STR("A") : spec->group,
+    };
+    if (spec->rate > 0 && message->at_ms >= 0) {
+        message->at_ms += (int64_t)nth * 1000 / spec->rate;
+    }
+    make_script(load, spec, maker->work_ms, &message->script);
+    message->nth = nth;
+    message->position = load->count;
+    qn_body_make(message, maker->options, spec->size_bytes, &load->arena);
+    load->count++;
+}
+
+static void make_line(struct maker *maker)
+{
+    const struct qn_scenario_load *spec = maker->spec;
+    size_t count = (size_t)(spec->count * spec->versions);
+
+    for (int64_t copy = 1; copy <= spec->copies; copy++) {
+        for (size_t i = 0; i < count; i++) {
+            make_message(maker, maker->first + i, copy);
+        }
+    }
+    maker->first += count;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct qn_load_message *x = a;
+    const struct qn_load_message *y = b;
+
+    if (x->at_ms != y->at_ms) {
+        return x->at_ms < y->at_ms ? -1 : 1;
+    }
+    /* As they were made. */
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+static void name_messages(struct qn_load *load, const struct qn_scenario *scenario)
+{
+    size_t first = 0;
+
+    for (size_t i = 0; i < load->count; i++) {
+        struct qn_load_message *message = &load->messages[i];
+        if (message->copy == 1) {
+            *(struct qn_load_message **)qn_table_at(&load->by_name, message->id) = message;
+            *(struct qn_load_message **)qn_table_at(&load->by_name, message->k) = message;
+        }
+    }
+    for (size_t i = 0; i < scenario->load_count; i++) {
+        const struct qn_scenario_load *spec = &scenario->loads[i];
+        if (!qn_str_is_none(spec->key)) {
+            struct qn_str k = qn_arena_format(&load->arena, "k-%03zu", first);
+            struct qn_load_message **found = qn_table_find(&load->by_name, k);
+            *(struct qn_load_message **)qn_table_at(&load->by_name, spec->key) = *found;
+        }
+        first += (size_t)(spec->count * spec->versions);
+    }
+}
+
 void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
                   const struct qn_load_options *options)
 {
-    size_t room = (size_t)qn_scenario_message_count(scenario);
+    struct maker maker = {.load = load, .options = options};
+    size_t room = 1;
 
+    for (size_t i = 0; i < scenario->load_count; i++) {
+        const struct qn_scenario_load *spec = &scenario->loads[i];
+        room += (size_t)(spec->count * spec->versions * spec->copies);
+    }
     *load = (struct qn_load){0};
     qn_arena_init(&load->arena, SIZE_MAX / 2);
     qn_table_init(&load->by_name, sizeof(struct qn_load_message *));
     load->messages = qn_arena_alloc(&load->arena, room * sizeof(*load->messages));
     for (size_t i = 0; i < scenario->load_count; i++) {
-        const struct qn_scenario_load *spec = &scenario->loads[i];
-        for (int64_t n = 0; n < spec->count; n++) {
-            size_t index = load->count++;
-            struct qn_load_message *message = &load->messages[index];
-            message->id = qn_arena_format(&load->arena, "m-%03zu", index);
-            message->k = qn_arena_format(&load->arena, "k-%03zu", index);
-            message->group = options->is_fifo ? make_group(load, spec, index) : QN_STR_NONE;
-            make_script(load, spec, &message->script);
-            message->body = make_body(load, message, options, index);
-            *(struct qn_load_message **)qn_table_at(&load->by_name, message->id) = message;
-            *(struct qn_load_message **)qn_table_at(&load->by_name, message->k) = message;
-        }
+        maker.spec = &scenario->loads[i];
+        maker.work_ms = qn_terms_ms(options->terms, maker.spec->work);
+        maker.at_ms = !qn_str_is_none(maker.spec->at) ? qn_terms_ms(options->terms, maker.spec->at)
+                      : maker.spec->rate > 0          ? 0
+                                                      : -1;
+        make_line(&maker);
     }
+    qsort(load->messages, load->count, sizeof(*load->messages), by_time);
+    name_messages(load, scenario);
 }
 
 void qn_load_done(struct qn_load *load)
 {
+    for (size_t i = 0; i < load->count; i++) {
+        json_decref(load->messages[i].attributes);
+        json_decref(load->messages[i].system_attributes);
+    }
     qn_table_done(&load->by_name);
     qn_arena_done(&load->arena);
     *load = (struct qn_load){0};
@@ -117,47 +174,146 @@ const struct qn_load_message *qn_load_find(const struct qn_load *load, struct qn
     return found != NULL ? *found : NULL;
 }
 
-static void record_send(struct qn_recorder *recorder, const struct qn_load_message *message,
-                        struct qn_str queue_name, const char *message_id)
+bool qn_load_is_dead(const struct qn_load_message *message, int64_t max_receive)
+{
+    switch (message->outcome) {
+    case QN_LOAD_PERM:
+    case QN_LOAD_BADJSON:
+    case QN_LOAD_SCHEMA99:
+    case QN_LOAD_BOMB:
+        return true;
+    case QN_LOAD_FLAKY:
+    case QN_LOAD_HANG:
+        return message->script.outcome_count == 1 ||
+               (int64_t)message->script.outcome_count > max_receive;
+    case QN_LOAD_OK:
+    case QN_LOAD_ODD:
+    case QN_LOAD_OUTCOMES:
+        break;
+    }
+    return false;
+}
+
+static void record_send(struct qn_load *load, const struct qn_load_target *target,
+                        struct qn_load_message *message, const char *message_id)
 {
     struct qn_check_event event;
 
     qn_check_event_init(&event, QN_CHECK_LOAD);
-    event.queue = queue_name;
+    event.queue = target->queue_name;
     event.k = message->k;
     event.grp = message->group;
     event.mid = qn_str_from_cstr(message_id);
     event.code = message_id != NULL ? QN_STR("OK") : QN_STR("failed");
-    qn_record(recorder, &event);
+    event.what = qn_str_from_cstr(qn_load_outcome_name(message->outcome));
+    event.work_ms = message->script.work_ms;
+    qn_record(target->recorder, &event);
+    if (message_id != NULL) {
+        *(struct qn_load_message **)qn_table_at(&load->by_name, event.mid) = message;
+    }
 }
 
-bool qn_load_send(const struct qn_load *load, struct quern_client *client, const char *queue_url,
-                  struct qn_str queue_name, struct qn_recorder *recorder, struct qn_error *err)
+static struct qn_str deduplication_id(struct qn_load *load, const struct qn_load_message *message)
 {
-    for (size_t from = 0; from < load->count; from += BATCH) {
-        size_t count = load->count - from < BATCH ? load->count - from : BATCH;
-        struct quern_message batch[BATCH] = {{0}};
-        char *ids[BATCH] = {NULL};
-        struct quern_error cause;
-        for (size_t i = 0; i < count; i++) {
-            const struct qn_load_message *message = &load->messages[from + i];
-            batch[i] = (struct quern_message){
-                .body = message->body.ptr,
-                .body_len = message->body.len,
-                .group_id = message->group.ptr, /* texts of an arena end in NUL */
-                .deduplication_id = message->group.ptr != NULL ? message->id.ptr : NULL,
-                .delay_s = -1,
-            };
+    if (qn_str_is_none(message->group)) {
+        return QN_STR_NONE;
+    }
+    return message->copy == 1 ? message->id
+                              : qn_arena_format(&load->arena, "%.*s-%lld", QN_STR_ARG(message->id),
+                                                (long long)message->copy);
+}
+
+/* With system attributes, which the client's own call does not know. */
+static bool send_one(struct qn_load *load, const struct qn_load_target *target,
+                     struct qn_load_message *message, struct qn_error *err)
+{
+    json_t *input = json_pack("{s:s, s:s%, s:O}", "QueueUrl", target->queue_url, "MessageBody",
+                              message->body.ptr, message->body.len, "MessageSystemAttributes",
+                              message->system_attributes);
+    struct quern_error cause;
+    json_t *output = NULL;
+
+    if (!qn_str_is_none(message->group)) {
+        json_object_set_new(input, "MessageGroupId", json_string(message->group.ptr));
+        json_object_set_new(input, "MessageDeduplicationId",
+                            json_string(deduplication_id(load, message).ptr));
+    }
+    bool ok = quern_client_call(target->client, "SendMessage", input, &output, &cause);
+    record_send(load, target, message,
+                json_string_value(json_object_get(ok ? output : NULL, "MessageId")));
+    json_decref(input);
+    json_decref(output);
+    return ok ||
+           qn_fail(err, QN_ERR_INTERNAL, "sending the load: %s: %s", cause.code, cause.message);
+}
+
+static bool send_batch(struct qn_load *load, const struct qn_load_target *target,
+                       struct qn_load_message *messages, size_t count, struct qn_error *err)
+{
+    struct quern_message batch[BATCH] = {{0}};
+    char *ids[BATCH] = {NULL};
+    struct quern_error cause;
+
+    for (size_t i = 0; i < count; i++) {
+        batch[i] = (struct quern_message){
+            .body = messages[i].body.ptr,
+            .body_len = messages[i].body.len,
+            .group_id = messages[i].group.ptr, /* texts of an arena end in NUL */
+            .deduplication_id = deduplication_id(load, &messages[i]).ptr,
+            .delay_s = -1,
+            .attributes = messages[i].attributes,
+        };
+    }
+    bool ok =
+        quern_send_message_batch(target->client, target->queue_url, batch, count, ids, &cause);
+    for (size_t i = 0; i < count; i++) {
+        record_send(load, target, &messages[i], ids[i]);
+        quern_text_free(ids[i]);
+    }
+    return ok ||
+           qn_fail(err, QN_ERR_INTERNAL, "sending the load: %s: %s", cause.code, cause.message);
+}
+
+/* How many of those that are due fit into one call. */
+static size_t batch_size(const struct qn_load *load, int64_t due_ms)
+{
+    size_t bytes = 0;
+    size_t count = 0;
+
+    while (count < BATCH && load->sent_count + count < load->count) {
+        const struct qn_load_message *message = &load->messages[load->sent_count + count];
+        bytes += message->body.len;
+        if (message->at_ms > due_ms || message->system_attributes != NULL ||
+            (count > 0 && bytes > QN_BATCH_SIZE_MAX / 2)) {
+            break;
         }
-        bool ok = quern_send_message_batch(client, queue_url, batch, count, ids, &cause);
-        for (size_t i = 0; i < count; i++) {
-            record_send(recorder, &load->messages[from + i], queue_name, ids[i]);
-            quern_text_free(ids[i]);
+        count++;
+    }
+    return count;
+}
+
+bool qn_load_send(struct qn_load *load, const struct qn_load_target *target, int64_t since_ready_ms,
+                  struct qn_error *err)
+{
+    int64_t due_ms = since_ready_ms < 0 ? -1 : since_ready_ms;
+
+    while (load->sent_count < load->count) {
+        struct qn_load_message *next = &load->messages[load->sent_count];
+        size_t count = batch_size(load, due_ms);
+        if (next->at_ms > due_ms) {
+            break;
         }
+        bool ok = count == 0 ? send_one(load, target, next, err)
+                             : send_batch(load, target, next, count, err);
+        load->sent_count += count > 0 ? count : 1;
         if (!ok) {
-            return qn_fail(err, QN_ERR_INTERNAL, "sending the load: %s: %s", cause.code,
-                           cause.message);
+            return false;
         }
     }
     return true;
+}
+
+int64_t qn_load_next_ms(const struct qn_load *load)
+{
+    return load->sent_count < load->count ? load->messages[load->sent_count].at_ms : INT64_MAX;
 }

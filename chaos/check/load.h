@@ -1,9 +1,10 @@
-/* The messages of a scenario: made from its load, sent, and found again by key. */
+/* The messages of a scenario: made from its load, sent in their time, and found again by key. */
 #ifndef QN_CHECK_LOAD_H
 #define QN_CHECK_LOAD_H
 
 #include "chaos/check/effects.h"
 #include "chaos/check/scenario.h"
+#include "chaos/check/terms.h"
 #include "client/quern.h"
 
 struct qn_load_message {
@@ -11,14 +12,26 @@ struct qn_load_message {
     struct qn_str k;     /* "k-003" */
     struct qn_str group; /* none on a standard queue */
     struct qn_str body;
+    json_t *attributes;        /* MessageAttributes, or NULL */
+    json_t *system_attributes; /* MessageSystemAttributes, or NULL */
+    enum qn_load_outcome outcome;
+    int64_t at_ms;   /* after readiness; -1: before the start */
+    int64_t copy;    /* from 1, of the same key and payload */
+    int64_t version; /* of the entity */
+    size_t nth;      /* of its line of the load, from 0 */
+    size_t position; /* among all as they were made */
+    struct qn_str entity;
+    struct qn_str tenant;
     struct qn_effect_script script;
 };
 
 struct qn_load {
     struct qn_arena arena;
-    struct qn_load_message *messages;
-    size_t count;
-    struct qn_table by_name; /* struct qn_load_message *, by key and by id */
+    struct qn_load_message *messages; /* those before the start first, then by at_ms */
+    size_t count;                     /* copies are messages of their own */
+    size_t sent_count;
+    struct qn_table by_name; /* struct qn_load_message *, by key, by id, by the key's other name and
+                                by the message id of the queue */
 };
 
 struct qn_load_options {
@@ -26,17 +39,31 @@ struct qn_load_options {
     uint64_t seed;
     const char *run_id;
     int64_t now_ms; /* virtual */
+    const struct qn_terms *terms;
+};
+
+/* Where messages go, and who writes it down. */
+struct qn_load_target {
+    struct quern_client *client;
+    const char *queue_url;
+    struct qn_str queue_name;
+    struct qn_recorder *recorder;
 };
 
 void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
                   const struct qn_load_options *options);
 /* Accepts a zeroed load. */
 void qn_load_done(struct qn_load *load);
-/* By key or id; NULL when it is neither. */
+/* By key, id, other name or message id of the queue; NULL when it is none of them. */
 const struct qn_load_message *qn_load_find(const struct qn_load *load, struct qn_str name);
-/* Sends all in order, ten at a time, and records each as a `load` event. */
-QN_MUST_CHECK bool qn_load_send(const struct qn_load *load, struct quern_client *client,
-                                const char *queue_url, struct qn_str queue_name,
-                                struct qn_recorder *recorder, struct qn_error *err);
+/* Whether the message cannot succeed, so that it belongs into the dead-letter queue. */
+bool qn_load_is_dead(const struct qn_load_message *message, int64_t max_receive);
+/* Sends what is due: with a time below 0 all that comes before the start, else what comes up to so
+ * long after readiness. In order, as many in one call as it takes, each recorded as a `load` event.
+ */
+QN_MUST_CHECK bool qn_load_send(struct qn_load *load, const struct qn_load_target *target,
+                                int64_t since_ready_ms, struct qn_error *err);
+/* When the next is due after readiness; INT64_MAX when all are sent. */
+int64_t qn_load_next_ms(const struct qn_load *load);
 
 #endif

@@ -234,14 +234,14 @@ static void look_at_queue(struct qn_running *run, int64_t now_ms)
     bool may_be_empty = run->watch.left == 0 && run->ready_virtual_ms != 0;
     struct qn_error ignored; /* the trace's failures are counted already */
 
-    if (!is_server_up(run) || now_ms < run->next_count_ms) {
+    if (!is_server_up(run) || !run->is_queue_there || now_ms < run->next_count_ms) {
         return;
     }
     run->next_count_ms = now_ms + (may_be_empty ? COUNT_WHEN_EMPTY_MS : COUNT_EVERY_MS);
     if (!qn_running_count(run, &ignored)) {
         return;
     }
-    bool is_drained = run->ready_virtual_ms != 0 &&
+    bool is_drained = run->ready_virtual_ms != 0 && run->load.sent_count == run->load.count &&
                       run->visible + run->in_flight + run->delayed == 0 &&
                       qn_effects_open_count(qn_sink_effects(run->sink)) == 0;
     if (!is_drained) {
@@ -267,6 +267,11 @@ static bool faults_have_fired(const struct qn_running *run)
     return true;
 }
 
+static int64_t since_ready_ms(const struct qn_running *run)
+{
+    return qn_recorder_now_ms(&run->recorder) - run->ready_virtual_ms;
+}
+
 /* Whether the scenario has come to its end: drained for a while, out of time, or hopeless. */
 static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t limit_ms)
 {
@@ -279,14 +284,14 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t li
         }
         return gives_up;
     }
-    if (run->drained_since_ms != 0 && !is_pending) {
-        int64_t settle_ms = run->scenario->settle_ms;
+    if (run->drained_since_ms != 0 && !is_pending && since_ready_ms(run) >= run->run_for_ms) {
+        int64_t settle_ms = run->settle_ms;
         settle_ms = faults_have_fired(run) ? settle_ms : 3 * settle_ms;
         if (now_ms - run->drained_since_ms >= settle_ms) {
             return true;
         }
     }
-    return qn_recorder_now_ms(&run->recorder) - run->ready_virtual_ms - run->paused_ms > limit_ms;
+    return since_ready_ms(run) - run->paused_ms > limit_ms;
 }
 
 static void wait_for_something(struct qn_running *run, int epoll, int64_t now_ms)
@@ -319,6 +324,18 @@ static void tell_progress(struct qn_running *run, int64_t now_ms)
     }
 }
 
+/* The queue, and messages, that come while the consumer runs. */
+static bool send_due(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    if (!is_server_up(run)) {
+        return true;
+    }
+    return qn_running_create_late(run, now_ms, err) &&
+           (run->ready_virtual_ms == 0 || !run->is_queue_there ||
+            qn_load_next_ms(&run->load) > since_ready_ms(run) ||
+            qn_running_send(run, since_ready_ms(run), err));
+}
+
 static bool one_pass(struct qn_running *run, struct qn_error *err)
 {
     int64_t now_ms = qn_clock_monotonic_ms();
@@ -336,6 +353,9 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
         return false;
     }
     note_readiness(run, now_ms);
+    if (!send_due(run, now_ms, err)) {
+        return false;
+    }
     skip_idle_time(run);
     look_at_queue(run, now_ms);
     tell_progress(run, now_ms);
@@ -354,12 +374,33 @@ static int open_epoll(const struct qn_running *run)
     return epoll;
 }
 
+/* The time for draining counts from the last message; a consumer that asks for longer leases takes
+ * longer. */
+static int64_t limit_of(const struct qn_running *run)
+{
+    struct qn_terms terms = run->terms;
+    const struct qn_profile *learned = run->learned;
+    const struct qn_load *load = &run->load;
+    int64_t last_ms = load->count > 0 ? load->messages[load->count - 1].at_ms : 0;
+
+    terms.in.history = &terms.nothing;
+    if (learned->overrides_visibility && learned->visibility_ms > terms.in.visibility_ms) {
+        terms.in.visibility_ms = learned->visibility_ms;
+    }
+    int64_t limit_ms = qn_terms_ms(&terms, run->scenario->drained_within);
+    int64_t least_ms = qn_terms_ms(&terms, run->scenario->run_for);
+    limit_ms += last_ms > 0 ? last_ms : 0;
+    return limit_ms > least_ms ? limit_ms : least_ms;
+}
+
 static bool run_until_finished(struct qn_running *run, struct qn_error *err)
 {
-    int64_t limit_ms;
-    bool ok = qn_running_duration(run, run->scenario->drained_within, &limit_ms, err);
+    int64_t limit_ms = limit_of(run);
     int epoll = open_epoll(run);
+    bool ok = true;
 
+    run->settle_ms = qn_terms_ms(&run->terms, run->scenario->settle);
+    run->run_for_ms = qn_terms_ms(&run->terms, run->scenario->run_for);
     run->last_pass_ms = qn_clock_monotonic_ms();
     while (ok) {
         ok = one_pass(run, err);

@@ -10,6 +10,7 @@
 #include "chaos/check/run.h"
 #include "chaos/check/server.h"
 #include "chaos/check/sink.h"
+#include "chaos/check/terms.h"
 #include "chaos/check/watch.h"
 
 enum { QN_INSTANCES_MAX = 16 };
@@ -52,11 +53,14 @@ struct qn_running {
     /* Queues. */
     struct qn_str queue_name, dlq_name;
     char *queue_url, *dlq_url;
-    int64_t visibility_s;
+    struct qn_terms terms;
+    bool is_queue_there;  /* the source; it may be made later */
+    int64_t queue_due_ms; /* monotonic: then it is made */
     /* Course of events. */
-    int64_t first_spawn_ms;    /* monotonic */
-    int64_t ready_virtual_ms;  /* 0: nobody is ready so far */
-    int64_t paused_ms;         /* of the time since then, while somebody was starting */
+    int64_t first_spawn_ms;   /* monotonic */
+    int64_t ready_virtual_ms; /* 0: nobody is ready so far */
+    int64_t paused_ms;        /* of the time since then, while somebody was starting */
+    int64_t settle_ms, run_for_ms;
     int64_t drained_since_ms;  /* monotonic; 0: not drained */
     int64_t server_restart_ms; /* monotonic; 0: none due */
     int64_t next_trace_ms;     /* monotonic */
@@ -71,9 +75,16 @@ struct qn_running {
 /* setup.c: from nothing to a loaded queue, and the header of the history. */
 QN_MUST_CHECK bool qn_running_set_up(struct qn_running *run, struct qn_error *err);
 void qn_running_tear_down(struct qn_running *run);
-/* Milliseconds of an expression such as 3*V+10s. */
-QN_MUST_CHECK bool qn_running_duration(const struct qn_running *run, struct qn_str text,
-                                       int64_t *ret_ms, struct qn_error *err);
+
+/* queues.c: the queues, as far as they are there from the start, and the load that comes before it.
+ */
+QN_MUST_CHECK bool qn_running_create_queues(struct qn_running *run, struct qn_error *err);
+/* The source queue, when the scenario wants it later and its time has come. */
+QN_MUST_CHECK bool qn_running_create_late(struct qn_running *run, int64_t now_ms,
+                                          struct qn_error *err);
+/* What of the load is due so long after readiness; below 0: what comes before. */
+QN_MUST_CHECK bool qn_running_send(struct qn_running *run, int64_t since_ready_ms,
+                                   struct qn_error *err);
 /* Asks the server for the counts of the source queue. */
 QN_MUST_CHECK bool qn_running_count(struct qn_running *run, struct qn_error *err);
 

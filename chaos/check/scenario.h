@@ -1,4 +1,4 @@
-/* One scenario, read from its JSON file. */
+/* One scenario, read from its JSON file. README.md has the format. */
 #ifndef QN_CHECK_SCENARIO_H
 #define QN_CHECK_SCENARIO_H
 
@@ -9,47 +9,83 @@
 #include "server/base/arena.h"
 #include "server/base/buf.h"
 
+/* What becomes of a message of the load. */
+enum qn_load_outcome {
+    QN_LOAD_OK,
+    QN_LOAD_FLAKY,    /* the first attempts fail */
+    QN_LOAD_PERM,     /* it can never succeed */
+    QN_LOAD_HANG,     /* the sink does not answer */
+    QN_LOAD_BADJSON,  /* its body is no JSON */
+    QN_LOAD_SCHEMA99, /* its schemaVersion is unknown */
+    QN_LOAD_BOMB,     /* like ok; a rule kills who touches it */
+    QN_LOAD_ODD,      /* bodies and attributes that are legal and rare */
+    QN_LOAD_OUTCOMES
+};
+
+enum { QN_LOAD_FAILS_ALWAYS = -1 };
+
 struct qn_scenario_load {
-    struct qn_str outcome; /* ok, flaky, permanent */
+    enum qn_load_outcome outcome;
     int64_t count;
-    int64_t work_ms;
-    int64_t fails;  /* flaky: the first attempts that fail */
-    int64_t groups; /* FIFO: over how many groups they go round; 0: one each */
+    struct qn_str work;  /* an expression, or none */
+    int64_t fails;       /* flaky, hang: of the first attempts; or QN_LOAD_FAILS_ALWAYS */
+    int64_t groups;      /* over how many groups they go round; 0: one each */
+    struct qn_str group; /* all of them in this one; none: as groups says */
+    int64_t copies;      /* how often each is sent, at least 1 */
+    int64_t versions;    /* of each of `count` entities, at least 1 */
+    struct qn_str at;    /* an expression: so long after readiness; none: before the start */
+    int64_t rate;        /* per second from then on; 0: all at once */
+    int64_t size_bytes;  /* of each body, at least; 0: as it comes */
+    struct qn_str key;   /* another name of the first one's key, or none */
 };
 
 struct qn_scenario_fault {
-    struct qn_rule *rule;
-    struct qn_str text; /* with a name in any case */
+    struct qn_rule *rule; /* with 1 s in place of each {expression} */
+    struct qn_str text;   /* with a name in any case */
     struct qn_str name;
-    int64_t planned; /* how often it must have fired */
+    int64_t planned; /* how often it must fire at least */
+    bool has_blanks; /* {expressions}, to be filled in for a run */
 };
 
 struct qn_scenario {
-    json_t *json; /* the whole file */
+    json_t *json; /* the whole of it, of a variant with its fields filled in */
     struct qn_arena arena;
     struct qn_str id, title, severity, why, fix;
     bool for_standard;
     bool for_fifo;
-    bool needs_sink;
     bool has_dlq;
     int64_t max_receive;
-    struct qn_str visibility; /* an expression; V is the tempo's */
+    /* Expressions in milliseconds; none where they are left out and have no default. */
+    struct qn_str visibility;
+    struct qn_str created_after;
+    struct qn_str restart_delay;
+    struct qn_str drained_within;
+    struct qn_str settle; /* how long it must stay drained */
+    struct qn_str run_for;
+    bool judges_final_stop;
     int64_t instance_count;
     bool restarts;
-    int64_t restart_delay_ms;
     struct qn_scenario_load *loads;
     size_t load_count;
     struct qn_scenario_fault *faults;
     size_t fault_count;
-    struct qn_str drained_within; /* an expression */
-    int64_t settle_ms;            /* how long it must stay drained */
 };
 
-/* text is the file, name is for error messages. All that is wrong with it, a line each, is appended
- * to mistakes. */
-QN_MUST_CHECK bool qn_scenario_read_all(struct qn_str text, const char *name,
-                                        struct qn_scenario **ret_scenario, struct qn_buf *mistakes);
-/* The same with room for the first mistake only. */
+/* Grows as it is filled. Zeroed at first. */
+struct qn_scenarios {
+    struct qn_scenario **items;
+    size_t count;
+    size_t cap;
+};
+
+/* text is the file, name is for error messages. Adds the scenario and its variants, which are
+ * called ID+NAME. False: ret_mistakes has got a line for everything that is wrong, and nothing is
+ * added. */
+QN_MUST_CHECK bool qn_scenarios_read(struct qn_scenarios *scenarios, struct qn_str text,
+                                     const char *name, struct qn_buf *ret_mistakes);
+void qn_scenarios_done(struct qn_scenarios *scenarios);
+/* The scenario alone, without its variants; err has the first mistake, and how many more there
+ * are. */
 QN_MUST_CHECK bool qn_scenario_read(struct qn_str text, const char *name,
                                     struct qn_scenario **ret_scenario, struct qn_error *err);
 /* Accepts NULL. */
@@ -58,9 +94,9 @@ void qn_scenario_free(struct qn_scenario *scenario);
  * whether its invariants and expressions can be read. */
 QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, const char *name,
                                              struct qn_buf *mistakes);
-/* All work of the load, and of its longest message. */
-int64_t qn_scenario_total_work_ms(const struct qn_scenario *scenario);
-int64_t qn_scenario_longest_work_ms(const struct qn_scenario *scenario);
+/* "ok", "flaky" ... */
+const char *qn_load_outcome_name(enum qn_load_outcome outcome);
+/* Messages with a number of their own: copies have the number of what they are copies of. */
 int64_t qn_scenario_message_count(const struct qn_scenario *scenario);
 
 #endif

@@ -7,8 +7,6 @@
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
-enum { BATCH_UNKNOWN = 10 };
-
 static bool add_rules(struct qn_running *run, struct qn_error *err)
 {
     for (size_t i = 0; i < run->scenario->fault_count; i++) {
@@ -18,69 +16,6 @@ static bool add_rules(struct qn_running *run, struct qn_error *err)
         }
     }
     return true;
-}
-
-/* A consumer that is sized for its own lease must not be pushed out of it by our work times:
- * without a heartbeat it gets room for a whole batch, one and a half times over. */
-static int64_t fair_visibility_s(const struct qn_running *run)
-{
-    static const int64_t by_tempo[] = {4, 10, 30};
-    const struct qn_check_options *o = run->options;
-    size_t tempo = strcmp(o->tempo, "fast") == 0 ? 0 : strcmp(o->tempo, "normal") == 0 ? 1 : 2;
-    int64_t visibility_ms = by_tempo[tempo] * 1000;
-    int64_t count = qn_scenario_message_count(run->scenario);
-    int64_t mean_ms = qn_scenario_total_work_ms(run->scenario) / count;
-    int64_t batch = run->learned->is_known ? run->learned->batch : BATCH_UNKNOWN;
-    int64_t concurrency = o->concurrency > 0 ? o->concurrency : run->learned->concurrency;
-
-    if (o->visibility_s > 0) {
-        return o->visibility_s;
-    }
-    batch = batch < count ? batch : count;
-    concurrency = concurrency > 0 ? concurrency : 1;
-    int64_t fair_ms =
-        batch * mean_ms * 3 / (2 * concurrency) + qn_scenario_longest_work_ms(run->scenario) + 1000;
-    if (run->learned->heartbeat_ms == 0 && fair_ms > visibility_ms) {
-        visibility_ms = fair_ms;
-    }
-    return (visibility_ms + 999) / 1000;
-}
-
-static bool create(struct qn_running *run, struct qn_str name, json_t *attributes, char **ret_url,
-                   struct qn_error *err)
-{
-    struct quern_error cause;
-
-    if (run->options->is_fifo) {
-        json_object_set_new(attributes, "FifoQueue", json_string("true"));
-    }
-    bool ok = quern_create_queue(run->server.client, name.ptr, attributes, ret_url, &cause);
-    json_decref(attributes);
-    return ok || qn_server_fail(err, "creating a queue", &cause);
-}
-
-static bool create_queues(struct qn_running *run, struct qn_error *err)
-{
-    const char *suffix = run->options->is_fifo ? ".fifo" : "";
-    json_t *attributes = json_object();
-    struct qn_str seconds = qn_arena_format(&run->arena, "%lld", (long long)run->visibility_s);
-
-    run->queue_name = qn_arena_format(&run->arena, "q%s", suffix);
-    json_object_set_new(attributes, "VisibilityTimeout", json_string(seconds.ptr));
-    if (run->scenario->has_dlq) {
-        run->dlq_name = qn_arena_format(&run->arena, "q-dlq%s", suffix);
-        struct qn_str redrive =
-            qn_arena_format(&run->arena,
-                            "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:%s\","
-                            "\"maxReceiveCount\":%lld}",
-                            run->dlq_name.ptr, (long long)run->scenario->max_receive);
-        json_object_set_new(attributes, "RedrivePolicy", json_string(redrive.ptr));
-        if (!create(run, run->dlq_name, json_object(), &run->dlq_url, err)) {
-            json_decref(attributes);
-            return false;
-        }
-    }
-    return create(run, run->queue_name, attributes, &run->queue_url, err);
 }
 
 static json_t *planned_faults(const struct qn_scenario *scenario)
@@ -94,6 +29,20 @@ static json_t *planned_faults(const struct qn_scenario *scenario)
                                         fault->text.ptr, "planned", (json_int_t)fault->planned));
     }
     return list;
+}
+
+/* The keys that belong into the dead-letter queue, by what the load says of them. */
+static json_t *dead_keys(const struct qn_running *run)
+{
+    json_t *keys = json_array();
+
+    for (size_t i = 0; run->scenario->has_dlq && i < run->load.count; i++) {
+        const struct qn_load_message *message = &run->load.messages[i];
+        if (message->copy == 1 && qn_load_is_dead(message, run->scenario->max_receive)) {
+            json_array_append_new(keys, json_string(message->k.ptr));
+        }
+    }
+    return keys;
 }
 
 /* Who ran, and how it is run again: for reports that are made from the trace alone. */
@@ -117,17 +66,21 @@ static void add_command(const struct qn_running *run, json_t *facts)
 static void write_header(struct qn_running *run)
 {
     const struct qn_check_options *o = run->options;
-    const struct qn_profile *learned = run->learned;
+    const struct qn_judge_input *terms = &run->terms.in;
     const struct {
         const char *name;
         int64_t value;
     } numbers[] = {
         {"seed", (int64_t)run->seed},
-        {"level", learned->is_known ? learned->level : QN_LEVEL_PROTOCOL},
-        {"visibility_ms", run->visibility_s * 1000},
-        {"grace_ms", o->grace_ms},
-        {"concurrency", o->concurrency > 0 ? o->concurrency : learned->concurrency},
-        {"max_receive", run->scenario->max_receive},
+        {"level", run->learned->is_known ? run->learned->level : QN_LEVEL_PROTOCOL},
+        {"visibility_ms", terms->visibility_ms},
+        {"heartbeat_visibility_ms", terms->heartbeat_visibility_ms},
+        {"grace_ms", terms->grace_ms},
+        {"wait_ms", terms->wait_ms},
+        {"restart_ms", terms->restart_ms},
+        {"concurrency", terms->concurrency},
+        {"prefetch", terms->prefetch},
+        {"max_receive", terms->max_receive},
     };
     json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "id", run->run_id, "profile",
                               o->is_fifo ? "fifo" : "standard", "queue", run->queue_name.ptr, "dlq",
@@ -136,6 +89,7 @@ static void write_header(struct qn_running *run)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         json_object_set_new(facts, numbers[i].name, json_integer(numbers[i].value));
     }
+    json_object_set_new(facts, "dead", dead_keys(run));
     json_object_set_new(facts, "declared", qn_declared_json(o));
     add_command(run, facts);
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
@@ -237,24 +191,23 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
     if (!qn_server_start(&run->server, &server, &run->recorder, err)) {
         return false;
     }
+    qn_terms_init(&run->terms, run->scenario, run->options, run->learned);
     const struct qn_load_options load = {
         .is_fifo = run->options->is_fifo,
         .seed = run->seed,
         .run_id = run->run_id,
         .now_ms = qn_recorder_now_ms(&run->recorder),
+        .terms = &run->terms,
     };
-    run->visibility_s = fair_visibility_s(run);
     qn_load_init(&run->load, run->scenario, &load);
-    if (!create_queues(run, err)) {
+    if (!qn_running_create_queues(run, err)) {
         return false;
     }
     qn_watch_init(&run->watch, run->queue_name, QN_STR(QN_SERVER_SELF),
                   run->instance_count == 1 ? qn_str_from_cstr(run->instances[0].name)
                                            : QN_STR_NONE);
     write_header(run);
-    return open_sink(run, err) && add_rules(run, err) &&
-           qn_load_send(&run->load, run->server.client, run->queue_url, run->queue_name,
-                        &run->recorder, err);
+    return open_sink(run, err) && add_rules(run, err);
 }
 
 void qn_running_tear_down(struct qn_running *run)
@@ -269,44 +222,4 @@ void qn_running_tear_down(struct qn_running *run)
     qn_recorder_unmap(&run->recorder);
     qn_history_done(&run->history);
     qn_arena_done(&run->arena);
-}
-
-bool qn_running_duration(const struct qn_running *run, struct qn_str text, int64_t *ret_ms,
-                         struct qn_error *err)
-{
-    const struct qn_history nothing = {0};
-    int64_t own_ms = run->visibility_s * 1000;
-    int64_t asked_ms = run->learned->overrides_visibility ? run->learned->visibility_ms : 0;
-    const struct qn_judge_input in = {
-        .history = &nothing,
-        .visibility_ms = asked_ms > own_ms ? asked_ms : own_ms,
-        .grace_ms = run->options->grace_ms,
-    };
-
-    return qn_judge_number(&in, text, ret_ms, err);
-}
-
-static int64_t count_of(const json_t *attributes, const char *name)
-{
-    int64_t count;
-
-    return qn_str_to_int64(qn_str_from_cstr(json_string_value(json_object_get(attributes, name))),
-                           0, INT64_MAX, &count)
-               ? count
-               : 0;
-}
-
-bool qn_running_count(struct qn_running *run, struct qn_error *err)
-{
-    struct quern_error cause;
-    json_t *attributes;
-
-    if (!quern_get_queue_attributes(run->server.client, run->queue_url, &attributes, &cause)) {
-        return qn_server_fail(err, "counting the queue", &cause);
-    }
-    run->visible = count_of(attributes, "ApproximateNumberOfMessages");
-    run->in_flight = count_of(attributes, "ApproximateNumberOfMessagesNotVisible");
-    run->delayed = count_of(attributes, "ApproximateNumberOfMessagesDelayed");
-    json_decref(attributes);
-    return true;
 }

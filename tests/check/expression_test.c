@@ -116,7 +116,7 @@ Test(expression, mistakes_are_told_with_their_column)
         "1 == 99999999999s",
         "3x == 1",
         "1 == 1 )",
-        "W == 1",
+        "X == 1",
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -136,4 +136,14 @@ Test(expression, depth_of_brackets_is_limited)
 
     memset(text, '(', 300);
     cr_expect_not(qn_judge_expression(&in, qn_str_from_cstr(text), &finding, &err));
+}
+
+Test(expression, constants_are_of_the_run)
+{
+    in.heartbeat_visibility_ms = 10000;
+    in.wait_ms = 20000;
+    in.restart_ms = 200;
+    in.prefetch = 10;
+    expect("VH == 10s and W == 20s and R == 200ms and P == 10", QN_RESULT_PASS);
+    expect("V == 4s and G == 10s and C == 2 and MRC == 5", QN_RESULT_PASS);
 }

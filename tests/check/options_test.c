@@ -71,8 +71,8 @@ Test(options, declarations_are_read_and_the_last_pair_of_a_name_counts)
     cr_assert(READ("--prefetch", "6", "--work-max", "12h", "--heartbeat", "no", "--idempotency",
                    "message-id", "--at-most-once", "--poison", "discard", "--fifo-on-failure",
                    "skip", "--retry-queue", "r", "--output-queue", "o", "--expect-exit", "0",
-                   "--expect-exit=3", "--restart", "on-failure", "--env", "A=1", "--env", "B=",
-                   "--env", "A=x=y", "--waive", "std.*=agreed", "--", "x"),
+                   "--expect-exit=3", "--restart", "on-failure", "--env", "A=1", "--env",
+                   "B=", "--env", "A=x=y", "--waive", "std.*=agreed", "--", "x"),
               "%s", err.message);
     cr_expect_eq(options.prefetch, 6);
     cr_expect_eq(options.work_max_ms, 12 * 3600000);

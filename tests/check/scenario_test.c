@@ -2,7 +2,6 @@
 #include <criterion/criterion.h>
 
 #include "chaos/check/judge/judge.h"
-#include "chaos/check/load.h"
 #include "chaos/check/scenario.h"
 
 static struct qn_error err;
@@ -73,9 +72,8 @@ Test(scenario, faults_keep_their_names_and_planned_counts)
     cr_assert_eq(scenario->fault_count, 1);
     cr_expect(qn_str_equal(scenario->faults[0].name, QN_STR("lost")));
     cr_expect_eq(scenario->faults[0].planned, 2);
-    cr_expect(scenario->needs_sink);
     cr_expect(scenario->restarts);
-    cr_expect_eq(scenario->restart_delay_ms, 200);
+    cr_expect(qn_str_equal(scenario->restart_delay, QN_STR("200ms")));
     qn_scenario_free(scenario);
 }
 
@@ -97,7 +95,7 @@ Test(scenario, wrong_files_are_refused)
     expect_refused("{\"id\":\"a\",\"load\":[\"maybe count=1\"]}", "maybe");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok count=0\"]}", "count=0");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok speed=1\"]}", "speed=1");
-    expect_refused("{\"id\":\"a\",\"load\":[\"ok work=fast\"]}", "work=fast");
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok work=fast\"]}", "not a time");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on nothing do nothing\"]}",
                    "fault");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on work.begin do hang\"]}",
@@ -149,49 +147,121 @@ Test(scenario, faults_that_nobody_carries_out_are_refused)
     expect_fault_refused("on Delete* do kill instance=QUERN0002", "no such instance");
 }
 
-Test(load, messages_are_named_in_send_order_and_alike_for_one_seed)
+static struct qn_scenario *read_with(const char *members)
 {
-    struct qn_scenario *scenario = shipped("fifo.order");
-    const struct qn_load_options options = {
-        .is_fifo = true, .seed = 7, .run_id = "run-7", .now_ms = 1};
-    struct qn_load a;
-    struct qn_load b;
+    struct qn_scenario *scenario = NULL;
+    struct qn_buf text;
 
-    qn_load_init(&a, scenario, &options);
-    qn_load_init(&b, scenario, &options);
-    cr_assert_eq(a.count, 40);
-    cr_expect(qn_str_equal(a.messages[3].id, QN_STR("m-003")));
-    cr_expect(qn_str_equal(a.messages[3].k, QN_STR("k-003")));
-    cr_expect(qn_str_equal(a.messages[0].group, a.messages[4].group));
-    cr_expect_not(qn_str_equal(a.messages[0].group, a.messages[1].group));
-    for (size_t i = 0; i < a.count; i++) {
-        cr_expect(qn_str_equal(a.messages[i].body, b.messages[i].body));
-    }
-    cr_expect_eq(qn_load_find(&a, QN_STR("m-003")), &a.messages[3]);
-    cr_expect_eq(qn_load_find(&a, QN_STR("k-003")), &a.messages[3]);
-    cr_expect_null(qn_load_find(&a, QN_STR("m-999")));
-    qn_load_done(&a);
-    qn_load_done(&b);
+    qn_buf_init(&text, 65536);
+    qn_buf_append_format(&text, "{\"id\":\"a\",\"load\":[\"ok\"]%s}", members);
+    cr_assert(qn_scenario_read(qn_buf_str(&text), "x", &scenario, &err), "%s: %s", members,
+              err.message);
+    qn_buf_done(&text);
+    return scenario;
+}
+
+Test(scenario, times_are_expressions_and_are_checked_when_the_file_is_read)
+{
+    struct qn_scenario *scenario =
+        read_with(",\"queue\":{\"visibility\":\"VH\",\"created_after\":\"5s\"},"
+                  "\"end\":{\"run_for\":\"3*W+6s\",\"settle\":\"2*V\",\"final_stop\":\"judged\"}");
+
+    cr_expect(qn_str_equal(scenario->visibility, QN_STR("VH")));
+    cr_expect(qn_str_equal(scenario->created_after, QN_STR("5s")));
+    cr_expect(qn_str_equal(scenario->run_for, QN_STR("3*W+6s")));
+    cr_expect(qn_str_equal(scenario->settle, QN_STR("2*V")));
+    cr_expect(qn_str_is_none(scenario->load_count > 0 ? scenario->loads[0].at : QN_STR("x")));
+    cr_expect(scenario->judges_final_stop);
+    qn_scenario_free(scenario);
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"end\":{\"run_for\":\"3*X\"}}",
+                   "end.run_for: not a time");
+}
+
+static int64_t planned(const char *rule)
+{
+    struct qn_buf member;
+
+    qn_buf_init(&member, 65536);
+    qn_buf_append_format(&member, ",\"faults\":[\"%s\"]", rule);
+    qn_buf_append_char(&member, '\0');
+    struct qn_scenario *scenario = read_with(member.ptr);
+    int64_t times = scenario->faults[0].planned;
+    qn_scenario_free(scenario);
+    qn_buf_done(&member);
+    return times;
+}
+
+Test(scenario, fault_must_fire_as_often_as_its_rule_says)
+{
+    cr_expect_eq(planned("on Delete* once do reset"), 1);
+    cr_expect_eq(planned("on Delete* first 3 do reset"), 3);
+    cr_expect_eq(planned("on Delete* nth 1,2,4,7 do reset"), 4);
+    cr_expect_eq(planned("on Delete* prob 0.1 do reset"), 1);
+    cr_expect_eq(planned("on Delete* do reset"), 1);
+    cr_expect_eq(planned("on Delete* where key in (k-1,k-2) first 1 per message do reset"), 2);
+    cr_expect_eq(planned("on Delete* where key=k-1 first 2 per message do reset"), 2);
+    cr_expect_eq(planned("optional on Delete* first 3 do reset"), 0);
+}
+
+Test(scenario, expressions_in_rules_are_filled_in_later)
+{
+    struct qn_scenario *scenario =
+        read_with(",\"faults\":[\"on msg.delete do after {V+1s} resurrect as back\","
+                  "\"on Delete* do reset\"]");
+
+    cr_expect(scenario->faults[0].has_blanks);
+    cr_expect(qn_str_equal(scenario->faults[0].text,
+                           QN_STR("on msg.delete do after {V+1s} resurrect as back")));
+    cr_expect_not(scenario->faults[1].has_blanks);
+    cr_expect(qn_str_equal(scenario->faults[1].name, QN_STR("fault-2")));
     qn_scenario_free(scenario);
 }
 
-Test(load, body_is_the_envelope)
+Test(scenario, everything_that_is_wrong_is_told_with_its_line)
 {
-    struct qn_scenario *scenario = shipped("base.drain-and-profile");
-    const struct qn_load_options options = {.seed = 7, .run_id = "run-7", .now_ms = 0};
-    struct qn_load load;
+    static const char text[] = "{\n\"id\": \"a\",\n\"severity\": \"maybe\",\n\"load\": [\n"
+                               "\"ok count=0\",\n\"sometimes\"],\n\"faults\": [\n"
+                               "\"on nothing do reset\"]}";
+    struct qn_scenarios scenarios = {0};
+    struct qn_buf mistakes;
 
-    qn_load_init(&load, scenario, &options);
-    json_t *body = json_loadb(load.messages[5].body.ptr, load.messages[5].body.len, 0, NULL);
-    cr_assert_not_null(body);
-    cr_expect_str_eq(json_string_value(json_object_get(body, "idempotencyKey")), "k-005");
-    cr_expect_str_eq(json_string_value(json_object_get(body, "messageType")), "quern.work");
-    cr_expect_str_eq(json_string_value(json_object_get(body, "correlationId")), "run-7/m-005");
-    cr_expect_str_eq(json_string_value(json_object_get(body, "occurredAt")),
-                     "1970-01-01T00:00:00.000Z");
-    cr_expect_eq(json_integer_value(json_object_get(json_object_get(body, "instr"), "work_ms")),
-                 20);
-    json_decref(body);
-    qn_load_done(&load);
-    qn_scenario_free(scenario);
+    qn_buf_init(&mistakes, 65536);
+    cr_expect_not(qn_scenarios_read(&scenarios, qn_str_from_cstr(text), "mine", &mistakes));
+    cr_expect_eq(scenarios.count, 0);
+    qn_buf_append_char(&mistakes, '\0');
+    static const char *const expected[] = {
+        "scenario mine: severity: is never \"maybe\"; did you mean",
+        "scenario mine: line 5: load[0]: count=0: say a number from 1 to 2000\n",
+        "scenario mine: line 6: load[1]: sometimes: a load is ok, flaky",
+        "scenario mine: line 8: faults[0]: ",
+    };
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        cr_expect_not_null(strstr(mistakes.ptr, expected[i]), "%s\nin %s", expected[i],
+                           mistakes.ptr);
+    }
+    qn_buf_done(&mistakes);
+    qn_scenarios_done(&scenarios);
+}
+
+Test(scenario, variants_replace_what_they_name)
+{
+    static const char text[] =
+        "{\"id\":\"std.x\",\"load\":[\"ok\"],\"queue\":{\"visibility\":\"V\",\"max_receive\":3},"
+        "\"faults\":[\"on Delete* do reset\"],\"variants\":[{\"name\":\"restart\",\"faults\":[],"
+        "\"queue\":{\"visibility\":\"VH\"}}]}";
+    struct qn_scenarios scenarios = {0};
+    struct qn_buf mistakes;
+
+    qn_buf_init(&mistakes, 65536);
+    cr_assert(qn_scenarios_read(&scenarios, qn_str_from_cstr(text), "mine", &mistakes));
+    cr_assert_eq(scenarios.count, 2);
+    cr_expect(qn_str_equal(scenarios.items[0]->id, QN_STR("std.x")));
+    cr_expect_eq(scenarios.items[0]->fault_count, 1);
+    cr_expect(qn_str_equal(scenarios.items[1]->id, QN_STR("std.x+restart")));
+    cr_expect_eq(scenarios.items[1]->fault_count, 0);
+    cr_expect_eq(scenarios.items[1]->max_receive, 3);
+    cr_expect(qn_str_equal(scenarios.items[1]->visibility, QN_STR("VH")));
+    cr_expect_null(json_object_get(scenarios.items[1]->json, "variants"));
+    qn_buf_done(&mistakes);
+    qn_scenarios_done(&scenarios);
 }

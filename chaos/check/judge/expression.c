@@ -188,6 +188,30 @@ static int64_t call(struct parser *p, struct qn_str function)
     return fail(p, "no such function");
 }
 
+static int64_t constant(struct parser *p, struct qn_str name)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } constants[] = {
+        {"V", offsetof(struct qn_judge_input, visibility_ms)},
+        {"VH", offsetof(struct qn_judge_input, heartbeat_visibility_ms)},
+        {"G", offsetof(struct qn_judge_input, grace_ms)},
+        {"W", offsetof(struct qn_judge_input, wait_ms)},
+        {"R", offsetof(struct qn_judge_input, restart_ms)},
+        {"C", offsetof(struct qn_judge_input, concurrency)},
+        {"P", offsetof(struct qn_judge_input, prefetch)},
+        {"MRC", offsetof(struct qn_judge_input, max_receive)},
+    };
+
+    for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
+        if (qn_str_equal(name, qn_str_from_cstr(constants[i].name))) {
+            return *(const int64_t *)(const void *)((const char *)p->in + constants[i].offset);
+        }
+    }
+    return fail(p, "expected a number, V, VH, G, W, R, C, P, MRC or a function");
+}
+
 static int64_t value(struct parser *p)
 {
     char next = peek(p);
@@ -207,19 +231,7 @@ static int64_t value(struct parser *p)
     if (name.len > 0 && take(p, QN_STR("("))) {
         return call(p, name);
     }
-    if (qn_str_equal(name, QN_STR("V"))) {
-        return p->in->visibility_ms;
-    }
-    if (qn_str_equal(name, QN_STR("G"))) {
-        return p->in->grace_ms;
-    }
-    if (qn_str_equal(name, QN_STR("C"))) {
-        return p->in->concurrency;
-    }
-    if (qn_str_equal(name, QN_STR("MRC"))) {
-        return p->in->max_receive;
-    }
-    return fail(p, "expected a number, V, G, C, MRC or a function");
+    return constant(p, name);
 }
 
 static int64_t sum(struct parser *p)

@@ -102,14 +102,22 @@ static struct qn_judge_input read_input(const struct qn_history *history, const 
                                         struct qn_arena *arena)
 {
     const json_t *run = json_object_get(header, "run");
-    const json_t *dead = json_object_get(json_object_get(header, "scenario"), "dead");
+    const json_t *load_says = json_object_get(run, "dead");
+    const json_t *dead = load_says != NULL
+                             ? load_says
+                             : json_object_get(json_object_get(header, "scenario"), "dead");
     struct qn_judge_input in = {
         .history = history,
         .queue = text_of(run, "queue"),
         .dlq = text_of(run, "dlq"),
         .self = text_of(run, "self"),
         .visibility_ms = json_integer_value(json_object_get(run, "visibility_ms")),
+        .heartbeat_visibility_ms =
+            json_integer_value(json_object_get(run, "heartbeat_visibility_ms")),
         .grace_ms = json_integer_value(json_object_get(run, "grace_ms")),
+        .wait_ms = json_integer_value(json_object_get(run, "wait_ms")),
+        .restart_ms = json_integer_value(json_object_get(run, "restart_ms")),
+        .prefetch = json_integer_value(json_object_get(run, "prefetch")),
         .concurrency = json_integer_value(json_object_get(run, "concurrency")),
         .max_receive = json_integer_value(json_object_get(run, "max_receive")),
     };

@@ -21,11 +21,16 @@ struct qn_judge_input {
     struct qn_str queue; /* names; events on other queues are not the consumer's source */
     struct qn_str dlq;   /* none without one */
     struct qn_str self;  /* access key of the harness: its own calls are not the consumer's */
-    int64_t visibility_ms;
-    int64_t grace_ms;
-    int64_t concurrency;
-    int64_t max_receive;
-    struct qn_str *expected_dead; /* keys that belong into the dead-letter queue */
+    /* The constants of expressions. */
+    int64_t visibility_ms;           /* V */
+    int64_t heartbeat_visibility_ms; /* VH: of the scenarios in which a lease is extended */
+    int64_t grace_ms;                /* G */
+    int64_t wait_ms;                 /* W: how long the consumer's polls wait */
+    int64_t restart_ms;              /* R */
+    int64_t concurrency;             /* C */
+    int64_t prefetch;                /* P */
+    int64_t max_receive;             /* MRC */
+    struct qn_str *expected_dead;    /* keys that belong into the dead-letter queue */
     size_t expected_dead_count;
 };
 

@@ -1,0 +1,11 @@
+/* The bodies of the load: the envelope that the harness uses, and those that are not well. */
+#ifndef QN_CHECK_BODY_H
+#define QN_CHECK_BODY_H
+
+#include "chaos/check/load.h"
+
+/* Fills in body and attributes. */
+void qn_body_make(struct qn_load_message *message, const struct qn_load_options *options,
+                  int64_t size_bytes, struct qn_arena *arena);
+
+#endif

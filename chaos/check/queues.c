@@ -1,0 +1,134 @@
+/* The queues of a scenario: made as it says, at the start or later, and counted. */
+#include "chaos/check/running.h"
+#include "server/base/clock.h"
+
+static bool create(struct qn_running *run, struct qn_str name, json_t *attributes_take,
+                   char **ret_url, struct qn_error *err)
+{
+    struct quern_error cause;
+
+    if (run->options->is_fifo) {
+        json_object_set_new(attributes_take, "FifoQueue", json_string("true"));
+    }
+    bool ok = quern_create_queue(run->server.client, name.ptr, attributes_take, ret_url, &cause);
+    json_decref(attributes_take);
+    return ok || qn_server_fail(err, "creating a queue", &cause);
+}
+
+/* Those that the scenario names, with numbers in place of their {expressions}. */
+static void add_attributes(struct qn_running *run, json_t *attributes)
+{
+    const json_t *queue = json_object_get(run->scenario->json, "queue");
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(json_object_get(queue, "attributes"), name, value)
+    {
+        struct qn_str text = qn_terms_fill(&run->terms, qn_str_from_cstr(json_string_value(value)),
+                                           "", &run->arena, NULL);
+        json_object_set_new(attributes, name, json_string(text.ptr));
+    }
+}
+
+static bool create_dlq(struct qn_running *run, json_t *attributes, struct qn_error *err)
+{
+    struct qn_str redrive =
+        qn_arena_format(&run->arena,
+                        "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:%s\","
+                        "\"maxReceiveCount\":%lld}",
+                        run->dlq_name.ptr, (long long)run->scenario->max_receive);
+
+    json_object_set_new(attributes, "RedrivePolicy", json_string(redrive.ptr));
+    return run->dlq_url != NULL || create(run, run->dlq_name, json_object(), &run->dlq_url, err);
+}
+
+/* The source queue, with its load. */
+static bool open_source(struct qn_running *run, struct qn_error *err)
+{
+    json_t *attributes = json_object();
+    int64_t visibility_ms = qn_terms_ms(&run->terms, run->scenario->visibility);
+    struct qn_str seconds =
+        qn_arena_format(&run->arena, "%lld", (long long)((visibility_ms + 999) / 1000));
+    char *url;
+
+    json_object_set_new(attributes, "VisibilityTimeout", json_string(seconds.ptr));
+    add_attributes(run, attributes);
+    if (run->scenario->has_dlq && !create_dlq(run, attributes, err)) {
+        json_decref(attributes);
+        return false;
+    }
+    if (!create(run, run->queue_name, attributes, &url, err)) {
+        return false;
+    }
+    quern_text_free(run->queue_url);
+    run->queue_url = url;
+    run->is_queue_there = true;
+    return qn_running_send(run, -1, err);
+}
+
+bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
+{
+    const char *suffix = run->options->is_fifo ? ".fifo" : "";
+    struct quern_error cause;
+
+    run->queue_name = qn_arena_format(&run->arena, "q%s", suffix);
+    if (run->scenario->has_dlq) {
+        run->dlq_name = qn_arena_format(&run->arena, "q-dlq%s", suffix);
+    }
+    if (qn_str_is_none(run->scenario->created_after)) {
+        return open_source(run, err);
+    }
+    /* Its address is known before it is there: made once, and taken away again. */
+    if (!create(run, run->queue_name, json_object(), &run->queue_url, err)) {
+        return false;
+    }
+    run->queue_due_ms =
+        qn_clock_monotonic_ms() + qn_terms_ms(&run->terms, run->scenario->created_after);
+    return quern_delete_queue(run->server.client, run->queue_url, &cause) ||
+           qn_server_fail(err, "deleting a queue", &cause);
+}
+
+bool qn_running_create_late(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    if (run->is_queue_there || run->server.pid == 0 || now_ms < run->queue_due_ms) {
+        return true;
+    }
+    return open_source(run, err);
+}
+
+bool qn_running_send(struct qn_running *run, int64_t since_ready_ms, struct qn_error *err)
+{
+    const struct qn_load_target target = {
+        .client = run->server.client,
+        .queue_url = run->queue_url,
+        .queue_name = run->queue_name,
+        .recorder = &run->recorder,
+    };
+
+    return qn_load_send(&run->load, &target, since_ready_ms, err);
+}
+
+static int64_t count_of(const json_t *attributes, const char *name)
+{
+    int64_t count;
+
+    return qn_str_to_int64(qn_str_from_cstr(json_string_value(json_object_get(attributes, name))),
+                           0, INT64_MAX, &count)
+               ? count
+               : 0;
+}
+
+bool qn_running_count(struct qn_running *run, struct qn_error *err)
+{
+    struct quern_error cause;
+    json_t *attributes;
+
+    if (!quern_get_queue_attributes(run->server.client, run->queue_url, &attributes, &cause)) {
+        return qn_server_fail(err, "counting the queue", &cause);
+    }
+    run->visible = count_of(attributes, "ApproximateNumberOfMessages");
+    run->in_flight = count_of(attributes, "ApproximateNumberOfMessagesNotVisible");
+    run->delayed = count_of(attributes, "ApproximateNumberOfMessagesDelayed");
+    json_decref(attributes);
+    return true;
+}

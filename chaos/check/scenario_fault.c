@@ -1,0 +1,214 @@
+/* The faults of a scenario: rules, and whether somebody carries them out here. */
+#include "chaos/check/scenario_reader.h"
+#include "chaos/check/terms.h"
+#include "chaos/plan.h"
+#include "chaos/pred.h"
+#include "chaos/verbs.h"
+
+enum { PLACE_ROOM = 32, BLANK_MS = 1000 };
+
+/* One of the list while it is read. */
+struct item {
+    struct qn_scenario_reader *reader;
+    struct qn_scenario_fault *fault;
+    struct qn_str given; /* the text in the file */
+    char place[PLACE_ROOM];
+};
+
+static bool refuse(const struct item *item, const struct qn_rule *rule, size_t i, const char *why)
+{
+    return qn_scenario_mistake(item->reader, item->place, item->given,
+                               "\"%.*s\" is not carried out here: %s (%.*s)",
+                               QN_STR_ARG(rule->actions[i].source), why, QN_STR_ARG(rule->text));
+}
+
+/* Of an action on processes: whether there can be one of this name. A rule that spawns makes more
+ * of them than the scenario begins with. */
+static bool check_instance(const struct item *item, const struct qn_rule *rule, size_t i)
+{
+    struct qn_str name = rule->actions[i].instance;
+    int64_t number;
+
+    if (qn_str_starts_with(name, QN_STR("QUERN"))) {
+        name = qn_str_from(name, 5);
+    }
+    return qn_str_is_none(name) ||
+           qn_str_to_int64(name, 1, item->reader->scenario->instance_count, &number) ||
+           refuse(item, rule, i, "the scenario has no such instance");
+}
+
+/* Rules on the sink's events and on those of processes: the harness does everything. */
+static bool check_own_fault(const struct item *item, const struct qn_rule *rule)
+{
+    for (size_t i = 0; i < rule->action_count; i++) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        if (verb != QN_DO_HOLD && verb != QN_DO_KILL && verb != QN_DO_SIGNAL) {
+            return refuse(item, rule, i,
+                          "at the sink and at processes a fault can hold, kill and signal");
+        }
+        if (!check_instance(item, rule, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_restarted(const struct qn_rule *rule, size_t i)
+{
+    return i + 1 < rule->action_count && rule->actions[i + 1].verb == QN_DO_RESTART;
+}
+
+/* Rules on the server's events: what the server leaves to the harness. */
+static bool check_servers_fault(const struct item *item, const struct qn_rule *rule)
+{
+    /* What the harness starts its server with. */
+    const struct qn_plan_options server = {.clock_is_virtual = true,
+                                           .failpoints = {.has_journal = true}};
+    struct qn_mistakes mistakes = {.count = 0};
+    struct qn_error why;
+
+    if (!qn_plan_carries(&server, rule, &mistakes)) {
+        (void)qn_mistakes_fail(&mistakes, &why);
+        return qn_scenario_mistake(item->reader, item->place, item->given, "%s", why.message);
+    }
+    for (size_t i = 0; i < rule->action_count; i++) {
+        enum qn_rule_verb verb = rule->actions[i].verb;
+        bool is_ours = qn_verb_of(verb)->carrier == QN_CARRIED_BY_HARNESS;
+        bool restarts = verb == QN_DO_RESTART && i > 0 && rule->actions[i - 1].verb == QN_DO_CRASH;
+        if (verb == QN_DO_CRASH && !is_restarted(rule, i)) {
+            return refuse(item, rule, i, "say \"then restart server\" behind it");
+        }
+        if (is_ours && verb != QN_DO_KILL && verb != QN_DO_SIGNAL && !restarts) {
+            return refuse(item, rule, i,
+                          "the harness can kill and signal, and restart a crashed server");
+        }
+        if (!check_instance(item, rule, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A fault that silently did not happen would pass for a consumer that stood it. */
+static bool check_fault(const struct item *item, const struct qn_rule *rule)
+{
+    switch (rule->target) {
+    case QN_TARGET_SINK:
+    case QN_TARGET_PROC:
+        return check_own_fault(item, rule);
+    case QN_TARGET_LAMBDA:
+        return qn_scenario_mistake(item->reader, item->place, item->given,
+                                   "no Lambda function is run here");
+    case QN_TARGET_SQS:
+    case QN_TARGET_CLOCK:
+        break;
+    }
+    return check_servers_fault(item, rule);
+}
+
+/* Of how many messages a rule with `per message` is by its own words; at least 1. */
+static int64_t named_messages(const struct qn_rule_pred *pred)
+{
+    if (pred == NULL) {
+        return 1;
+    }
+    if (pred->kind == QN_PRED_AND) {
+        int64_t left = named_messages(pred->left);
+        int64_t right = named_messages(pred->right);
+        return left > right ? left : right;
+    }
+    bool names = pred->kind == QN_PRED_COMPARE &&
+                 (pred->field == QN_FIELD_KEY || pred->field == QN_FIELD_MID) &&
+                 (pred->op == QN_OP_IN || pred->op == QN_OP_EQUAL);
+    return names ? (int64_t)pred->value_count : 1;
+}
+
+/* How often the rule says that it fires; where it leaves that open, at least once. */
+static int64_t planned_of(const struct qn_rule *rule)
+{
+    const struct qn_rule_when *when = &rule->when;
+    int64_t each = when->first > 0       ? when->first
+                   : when->nth_count > 0 ? (int64_t)when->nth_count
+                                         : 1;
+
+    return when->per == QN_PER_MESSAGE ? each * named_messages(rule->where) : each;
+}
+
+static struct qn_str without_optional(struct qn_str text, bool *ret_is_optional)
+{
+    struct qn_str rest;
+    struct qn_str first = qn_str_cut(qn_str_trim(text), ' ', &rest);
+
+    *ret_is_optional = qn_str_equal(first, QN_STR("optional"));
+    return *ret_is_optional ? rest : text;
+}
+
+static bool parse(const struct item *item, struct qn_str text)
+{
+    /* One second for everything that is to be filled in: enough to read the rule by. */
+    struct qn_terms terms = {.in = {.visibility_ms = BLANK_MS,
+                                    .heartbeat_visibility_ms = BLANK_MS,
+                                    .grace_ms = BLANK_MS,
+                                    .wait_ms = BLANK_MS,
+                                    .restart_ms = BLANK_MS,
+                                    .concurrency = 1,
+                                    .prefetch = 1,
+                                    .max_receive = 1}};
+    struct qn_arena *arena = &item->reader->scenario->arena;
+    struct qn_error why;
+
+    terms.in.history = &terms.nothing;
+    struct qn_str filled = qn_terms_fill(&terms, text, "ms", arena, &item->fault->has_blanks);
+    return qn_rule_parse(filled, 1, NULL, &item->fault->rule, &why) ||
+           qn_scenario_mistake(item->reader, item->place, item->given, "%s", why.message);
+}
+
+static void read_fault(const struct item *item, const json_t *planned, size_t index)
+{
+    struct qn_arena *arena = &item->reader->scenario->arena;
+    struct qn_scenario_fault *fault = item->fault;
+    bool is_optional;
+    struct qn_str text = without_optional(item->given, &is_optional);
+
+    if (!parse(item, text) || !check_fault(item, fault->rule)) {
+        return;
+    }
+    fault->planned = is_optional                ? 0
+                     : json_is_integer(planned) ? json_integer_value(planned)
+                                                : planned_of(fault->rule);
+    if (!qn_str_is_none(fault->rule->name)) {
+        fault->name = qn_arena_copy(arena, fault->rule->name);
+        fault->text = qn_arena_copy(arena, text);
+        return;
+    }
+    fault->name = qn_arena_format(arena, "fault-%zu", index + 1);
+    fault->text = qn_arena_format(arena, "%.*s as %.*s", QN_STR_ARG(text), QN_STR_ARG(fault->name));
+}
+
+/* A fault is a rule, or an object of a rule and how often it has to fire. */
+void qn_scenario_read_faults(struct qn_scenario_reader *reader)
+{
+    struct qn_scenario *scenario = reader->scenario;
+    const json_t *faults = json_object_get(scenario->json, "faults");
+    size_t i;
+    const json_t *json;
+
+    scenario->faults =
+        qn_arena_alloc(&scenario->arena, (json_array_size(faults) + 1) * sizeof(*scenario->faults));
+    json_array_foreach(faults, i, json)
+    {
+        const json_t *rule = json_is_object(json) ? json_object_get(json, "rule") : json;
+        struct item item = {
+            .reader = reader,
+            .fault = &scenario->faults[scenario->fault_count++],
+            .given = qn_str_from_cstr(json_string_value(rule)),
+        };
+        (void)snprintf(item.place, sizeof(item.place), "faults[%zu]", i);
+        if (json_is_string(rule)) {
+            read_fault(&item, json_object_get(json, "planned"), i);
+        } else {
+            (void)qn_scenario_mistake(reader, item.place, QN_STR_NONE,
+                                      "a fault is a rule, or an object with rule and planned");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+/* The load of a scenario: one line per kind of message.
+ *
+ *   OUTCOME [count=N] [work=EXPR] [fails=N|always] [groups=N | group=NAME] [copies=N] [versions=N]
+ *           [at=EXPR] [rate=N] [size=N] [key=NAME] */
+#include "chaos/check/scenario_reader.h"
+#include "server/model/limits.h"
+
+enum { COUNT_MAX = 2000, PLACE_ROOM = 32 };
+
+static const char *const outcomes[QN_LOAD_OUTCOMES] = {
+    [QN_LOAD_OK] = "ok",     [QN_LOAD_FLAKY] = "flaky",     [QN_LOAD_PERM] = "perm",
+    [QN_LOAD_HANG] = "hang", [QN_LOAD_BADJSON] = "badjson", [QN_LOAD_SCHEMA99] = "schema99",
+    [QN_LOAD_BOMB] = "bomb", [QN_LOAD_ODD] = "odd",
+};
+
+const char *qn_load_outcome_name(enum qn_load_outcome outcome)
+{
+    return outcomes[outcome];
+}
+
+/* One line while it is read. */
+struct line {
+    struct qn_scenario_reader *reader;
+    struct qn_scenario_load *load;
+    struct qn_str text;
+    char place[PLACE_ROOM];
+};
+
+/* NAME=NUMBER */
+static const struct {
+    const char *name;
+    size_t offset;
+    int64_t min;
+    int64_t max;
+} numbers[] = {
+    {"count", offsetof(struct qn_scenario_load, count), 1, COUNT_MAX},
+    {"fails", offsetof(struct qn_scenario_load, fails), 1, 100},
+    {"groups", offsetof(struct qn_scenario_load, groups), 1, 26},
+    {"copies", offsetof(struct qn_scenario_load, copies), 1, 10},
+    {"versions", offsetof(struct qn_scenario_load, versions), 1, 100},
+    {"rate", offsetof(struct qn_scenario_load, rate), 1, 1000},
+    {"size", offsetof(struct qn_scenario_load, size_bytes), 1, QN_MESSAGE_SIZE_MAX},
+};
+
+/* NAME=TEXT */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool is_expression;
+} texts[] = {
+    {"work", offsetof(struct qn_scenario_load, work), true},
+    {"at", offsetof(struct qn_scenario_load, at), true},
+    {"group", offsetof(struct qn_scenario_load, group), false},
+    {"key", offsetof(struct qn_scenario_load, key), false},
+};
+
+static bool is_plain(struct qn_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!qn_char_is_alphanumeric(text.ptr[i]) && text.ptr[i] != '-' && text.ptr[i] != '_') {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+static bool set_number(struct line *line, size_t i, struct qn_str value)
+{
+    int64_t *number = (int64_t *)(void *)((char *)line->load + numbers[i].offset);
+
+    if (numbers[i].offset == offsetof(struct qn_scenario_load, fails) &&
+        qn_str_equal(value, QN_STR("always"))) {
+        *number = QN_LOAD_FAILS_ALWAYS;
+        return true;
+    }
+    return qn_str_to_int64(value, numbers[i].min, numbers[i].max, number) ||
+           qn_scenario_mistake(line->reader, line->place, line->text,
+                               "%s=%.*s: say a number from %lld to %lld", numbers[i].name,
+                               QN_STR_ARG(value), (long long)numbers[i].min,
+                               (long long)numbers[i].max);
+}
+
+static bool set_text(struct line *line, size_t i, struct qn_str value)
+{
+    struct qn_str *text = (struct qn_str *)(void *)((char *)line->load + texts[i].offset);
+
+    *text = qn_arena_copy(&line->reader->scenario->arena, value);
+    if (texts[i].is_expression) {
+        return qn_scenario_check_expression(line->reader, line->place, *text);
+    }
+    return is_plain(value) || qn_scenario_mistake(line->reader, line->place, line->text,
+                                                  "%s=%.*s: a name has letters, digits, - and _",
+                                                  texts[i].name, QN_STR_ARG(value));
+}
+
+static bool set(struct line *line, struct qn_str word)
+{
+    struct qn_str value;
+    struct qn_str name = qn_str_cut(word, '=', &value);
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (qn_str_equal(name, qn_str_from_cstr(numbers[i].name))) {
+            return set_number(line, i, value);
+        }
+    }
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (qn_str_equal(name, qn_str_from_cstr(texts[i].name))) {
+            return set_text(line, i, value);
+        }
+    }
+    return qn_scenario_mistake(line->reader, line->place, line->text,
+                               "%.*s: expected count, work, fails, groups, group, copies, "
+                               "versions, at, rate, size or key, each with = and no blanks",
+                               QN_STR_ARG(word));
+}
+
+static bool read_outcome(struct line *line, struct qn_str word)
+{
+    for (size_t i = 0; i < QN_LOAD_OUTCOMES; i++) {
+        if (qn_str_equal(word, qn_str_from_cstr(outcomes[i]))) {
+            line->load->outcome = (enum qn_load_outcome)i;
+            return true;
+        }
+    }
+    return qn_scenario_mistake(
+        line->reader, line->place, line->text,
+        "%.*s: a load is ok, flaky, perm, hang, badjson, schema99, bomb or odd", QN_STR_ARG(word));
+}
+
+static void read_line(struct line *line)
+{
+    struct qn_str rest;
+    struct qn_scenario_load *load = line->load;
+
+    load->count = 1;
+    load->copies = 1;
+    load->versions = 1;
+    (void)read_outcome(line, qn_str_cut(qn_str_trim(line->text), ' ', &rest));
+    load->fails = load->outcome == QN_LOAD_HANG ? QN_LOAD_FAILS_ALWAYS : 1;
+    while (rest.len > 0) {
+        struct qn_str word = qn_str_cut(rest, ' ', &rest);
+        if (word.len > 0) {
+            (void)set(line, word);
+        }
+    }
+    if (load->groups > 0 && !qn_str_is_none(load->group)) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "groups and group exclude each other");
+    }
+}
+
+void qn_scenario_read_loads(struct qn_scenario_reader *reader)
+{
+    struct qn_scenario *scenario = reader->scenario;
+    const json_t *loads = json_object_get(scenario->json, "load");
+    size_t i;
+    const json_t *item;
+
+    if (!json_is_array(loads)) {
+        (void)qn_scenario_mistake(reader, "load", QN_STR_NONE,
+                                  "no load: say a list such as [\"ok count=10 work=20ms\"]");
+        return;
+    }
+    scenario->loads =
+        qn_arena_alloc(&scenario->arena, (json_array_size(loads) + 1) * sizeof(*scenario->loads));
+    json_array_foreach(loads, i, item)
+    {
+        struct line line = {
+            .reader = reader,
+            .load = &scenario->loads[scenario->load_count++],
+            .text = qn_str_from_cstr(json_string_value(item)),
+        };
+        (void)snprintf(line.place, sizeof(line.place), "load[%zu]", i);
+        if (json_is_string(item)) {
+            read_line(&line);
+        } else {
+            (void)qn_scenario_mistake(reader, line.place, QN_STR_NONE,
+                                      "a load is a text such as \"ok count=10\"");
+        }
+    }
+}
+
+int64_t qn_scenario_message_count(const struct qn_scenario *scenario)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < scenario->load_count; i++) {
+        count += scenario->loads[i].count * scenario->loads[i].versions;
+    }
+    return count;
+}

@@ -1,0 +1,27 @@
+/* What V, VH, G, W, R, C and P stand for in a run, and texts with expressions of them. */
+#ifndef QN_CHECK_TERMS_H
+#define QN_CHECK_TERMS_H
+
+#include "chaos/check/judge/judge.h"
+#include "chaos/check/options.h"
+#include "chaos/check/profile.h"
+#include "chaos/check/scenario.h"
+
+/* Of one run: by the tempo, the options, and what the consumer has shown so far. */
+struct qn_terms {
+    struct qn_judge_input in; /* the constants, on an empty history */
+    struct qn_history nothing;
+};
+
+/* terms must stay where it is. */
+void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
+                   const struct qn_check_options *options, const struct qn_profile *learned);
+/* Milliseconds of an expression that was checked when the scenario was read; 0 for none. */
+int64_t qn_terms_ms(const struct qn_terms *terms, struct qn_str text);
+/* A copy of the text in which a number followed by `unit` stands for each {expression}: of
+ * milliseconds, or of seconds, rounded up, when the unit is empty. Braces around anything else
+ * stay. ret_any (may be NULL) says whether there was one. */
+struct qn_str qn_terms_fill(const struct qn_terms *terms, struct qn_str text, const char *unit,
+                            struct qn_arena *arena, bool *ret_any);
+
+#endif
