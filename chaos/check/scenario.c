@@ -44,7 +44,8 @@ bool qn_scenario_mistake(struct qn_scenario_reader *reader, const char *place, s
     if (line > 0) {
         qn_buf_append_format(reader->mistakes, "line %lld: ", (long long)line);
     }
-    qn_buf_append_format(reader->mistakes, "%s: %s\n", place, message);
+    qn_buf_append_format(reader->mistakes, "%s%s%s\n", place != NULL ? place : "",
+                         place != NULL ? ": " : "", message);
     reader->mistake_count++;
     return false;
 }
@@ -172,7 +173,7 @@ static void read_members(struct qn_scenario_reader *reader)
     scenario->for_standard = has(profiles, "standard");
     scenario->for_fifo = has(profiles, "fifo");
     if (scenario->id.len == 0) {
-        (void)qn_scenario_mistake(reader, "id", QN_STR_NONE, "no id");
+        (void)qn_scenario_mistake(reader, NULL, QN_STR_NONE, "no id");
     }
     read_queue(reader);
     read_course(reader);

@@ -204,11 +204,8 @@ void qn_scenario_read_faults(struct qn_scenario_reader *reader)
             .given = qn_str_from_cstr(json_string_value(rule)),
         };
         (void)snprintf(item.place, sizeof(item.place), "faults[%zu]", i);
-        if (json_is_string(rule)) {
+        if (json_is_string(rule)) { /* else it was told what a fault is */
             read_fault(&item, json_object_get(json, "planned"), i);
-        } else {
-            (void)qn_scenario_mistake(reader, item.place, QN_STR_NONE,
-                                      "a fault is a rule, or an object with rule and planned");
         }
     }
 }

@@ -13,8 +13,8 @@ struct qn_scenario_reader {
     size_t mistake_count;
 };
 
-/* Notes that what stands at a place such as "load[2]" is wrong. value is the text there, by which
- * its line is found; or none. Returns false. */
+/* Notes that what stands at a place such as "load[2]" is wrong; NULL: no place of its own. value is
+ * the text there, by which its line is found; or none. Returns false. */
 bool qn_scenario_mistake(struct qn_scenario_reader *reader, const char *place, struct qn_str value,
                          const char *format, ...) QN_PRINTF(4, 5);
 /* Whether text can be read as an expression; a mistake if not. */

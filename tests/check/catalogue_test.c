@@ -99,7 +99,7 @@ Test(catalogue, everything_that_is_wrong_with_a_file_is_told_at_once)
     expect_mistake("faults[1].plan: there is no such member");
     expect_mistake("must[0]: ");
     expect_mistake("must[1]: column");
-    expect_mistake("fault: ");
+    expect_mistake("faults[0]: ");
     expect_mistake(path);
 }
 
