@@ -1,4 +1,4 @@
-/* One scenario, read from its JSON file. README.md has the format. */
+/* One scenario, read from its JSON file. scenarios.md has the format. */
 #ifndef QN_CHECK_SCENARIO_H
 #define QN_CHECK_SCENARIO_H
 
