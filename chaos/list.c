@@ -55,19 +55,41 @@ static json_t *queues_of(const struct qn_rule *rule)
     return list;
 }
 
+/* Whether it has fired for the last time. */
+static bool is_used_up(const struct qn_plan_rule *item)
+{
+    const struct qn_rule_when *when = &item->rule->when;
+    int64_t matched = (int64_t)item->state.total[1];
+    int64_t fired = (int64_t)item->state.total[2];
+    int64_t last_nth = 0;
+
+    for (size_t i = 0; i < when->nth_count; i++) {
+        last_nth = when->nth[i] > last_nth ? when->nth[i] : last_nth;
+    }
+    return when->per == QN_PER_NOTHING &&
+           ((when->times > 0 && fired >= when->times) ||
+            (when->first > 0 && matched >= when->first) || (last_nth > 0 && matched >= last_nth));
+}
+
+/* Off is what somebody switched off, done what will not fire any more. */
+static const char *state_of(const struct qn_plan_rule *item)
+{
+    return item->is_disabled ? "off" : is_used_up(item) ? "done" : "on";
+}
+
 static json_t *row_of(const struct qn_plan_rule *item)
 {
     const struct qn_rule *rule = item->rule;
     const uint64_t *total = item->state.total;
 
-    return json_pack("{s:o, s:o, s:o, s:b, s:b, s:I, s:I, s:o, s:o}", "name", json_text(item->name),
-                     "text", json_text(rule->text), "point",
+    return json_pack("{s:o, s:o, s:o, s:b, s:s, s:b, s:I, s:I, s:o, s:o}", "name",
+                     json_text(item->name), "text", json_text(rule->text), "point",
                      rule->point == QN_RULE_ANYWHERE ? json_null()
                                                      : json_string(qn_rule_point_name(rule->point)),
-                     "enabled", !item->is_disabled, "unsound", rule->unsound, "matched",
-                     (json_int_t)total[1], "fired", (json_int_t)total[2], "last_fired",
-                     total[2] > 0 ? json_integer((json_int_t)total[3]) : json_null(), "queues",
-                     queues_of(rule));
+                     "enabled", !item->is_disabled, "state", state_of(item), "unsound",
+                     rule->unsound, "matched", (json_int_t)total[1], "fired", (json_int_t)total[2],
+                     "last_fired", total[2] > 0 ? json_integer((json_int_t)total[3]) : json_null(),
+                     "queues", queues_of(rule));
 }
 
 json_t *qn_plan_list(const struct qn_plan *plan)
@@ -118,22 +140,6 @@ void qn_plan_write(const struct qn_plan *plan, struct qn_buf *buf)
         }
         qn_buf_append_char(buf, '\n');
     }
-}
-
-/* Whether it has fired for the last time. */
-static bool is_used_up(const struct qn_plan_rule *item)
-{
-    const struct qn_rule_when *when = &item->rule->when;
-    int64_t matched = (int64_t)item->state.total[1];
-    int64_t fired = (int64_t)item->state.total[2];
-    int64_t last_nth = 0;
-
-    for (size_t i = 0; i < when->nth_count; i++) {
-        last_nth = when->nth[i] > last_nth ? when->nth[i] : last_nth;
-    }
-    return when->per == QN_PER_NOTHING &&
-           ((when->times > 0 && fired >= when->times) ||
-            (when->first > 0 && matched >= when->first) || (last_nth > 0 && matched >= last_nth));
 }
 
 static void widen(int64_t *least_ms, int64_t *most_ms, int64_t ms)

@@ -48,3 +48,15 @@ void qn_profiles_suggest(struct qn_buf *buf, struct qn_str word)
         qn_buf_append_format(buf, "%s%s", gap, names[i]);
     }
 }
+
+bool qn_profiles_fail(const char *name, struct qn_error *err)
+{
+    struct qn_buf buf;
+
+    qn_buf_init(&buf, QN_ERROR_MESSAGE_MAX);
+    qn_profiles_suggest(&buf, qn_str_from_cstr(name));
+    qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "there is no profile %s%.*s", name,
+            QN_STR_ARG(qn_buf_str(&buf)));
+    qn_buf_done(&buf);
+    return false;
+}

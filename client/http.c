@@ -146,7 +146,8 @@ static struct curl_slist *make_headers(const struct quern_client *client,
             add_header(&headers, client->headers[i]);
         }
     } else {
-        add_header(&headers, "Content-Type: application/json");
+        add_pair(&headers, "Content-Type",
+                 exchange->type != NULL ? exchange->type : "application/json");
     }
     return headers;
 }

@@ -34,6 +34,7 @@ struct quern_exchange {
     const char *method;
     const char *path;   /* begins with '/' */
     const char *target; /* X-Amz-Target of a signed call, or NULL: plain */
+    const char *type;   /* Content-Type of a plain call; NULL: JSON */
     struct qn_str body;
     int64_t timeout_ms;
     long ret_status;

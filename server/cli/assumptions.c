@@ -116,15 +116,6 @@ static const char *text(const json_t *object, const char *name)
     return value != NULL ? value : "";
 }
 
-/* Names come from clients: a control character is none of ours. */
-static void print_clean(const char *line)
-{
-    for (; *line != '\0'; line++) {
-        bool is_control = (unsigned char)*line < 0x20 || *line == 0x7F;
-        (void)putchar(is_control ? ' ' : *line);
-    }
-}
-
 static void print_event(const json_t *event)
 {
     const json_t *conn = json_object_get(event, "conn");
@@ -137,7 +128,7 @@ static void print_event(const json_t *event)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (parts[i][0] != '\0') {
             (void)fputs(i == 4 ? "  message " : "  ", stdout);
-            print_clean(parts[i]);
+            qn_columns_print_clean(parts[i]);
         }
     }
     if (conn != NULL) {
@@ -161,9 +152,9 @@ static void print_finding(const json_t *finding)
     json_array_foreach(json_object_get(finding, "examples"), i, example)
     {
         (void)fputs("  ", stdout);
-        print_clean(text(example, "queue"));
+        qn_columns_print_clean(text(example, "queue"));
         (void)fputs(text(example, "queue")[0] != '\0' ? ": " : "", stdout);
-        print_clean(text(example, "says"));
+        qn_columns_print_clean(text(example, "says"));
         (void)putchar('\n');
         json_array_foreach(json_object_get(example, "events"), j, event)
         {

@@ -6,6 +6,8 @@
 enum { QN_EXIT_OK = 0, QN_EXIT_FAILED = 1, QN_EXIT_USAGE = 2 };
 
 int qn_serve_main(int argc, char **argv);
+/* 2 also when rules are wrong, or there is none of a name. */
+int qn_chaos_main(int argc, char **argv);
 /* 4 when something could not be measured. */
 int qn_bench_main(int argc, char **argv);
 /* 1 when something was found, 4 when the server could not be asked. */

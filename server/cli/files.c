@@ -22,22 +22,31 @@ static bool read_all(int fd, const char *path, struct qn_buf *buf, struct qn_err
     return !buf->overflow || qn_fail(err, QN_ERR_INTERNAL, "%s is too large", path);
 }
 
-bool qn_file_read(const char *path, char **ret_text, size_t *ret_len, struct qn_error *err)
+bool qn_file_read_open(int fd, const char *name, char **ret_text, size_t *ret_len,
+                       struct qn_error *err)
 {
     struct qn_buf buf;
+    bool ok;
+
+    qn_buf_init(&buf, FILE_MAX_BYTES);
+    ok = read_all(fd, name, &buf, err);
+    if (ok) {
+        *ret_text = qn_buf_take(&buf, ret_len);
+    }
+    qn_buf_done(&buf);
+    return ok;
+}
+
+bool qn_file_read(const char *path, char **ret_text, size_t *ret_len, struct qn_error *err)
+{
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool ok;
 
     if (fd < 0) {
         return qn_fail(err, QN_ERR_INTERNAL, "cannot open %s: %s", path, strerror(errno));
     }
-    qn_buf_init(&buf, FILE_MAX_BYTES);
-    ok = read_all(fd, path, &buf, err);
+    ok = qn_file_read_open(fd, path, ret_text, ret_len, err);
     (void)close(fd);
-    if (ok) {
-        *ret_text = qn_buf_take(&buf, ret_len);
-    }
-    qn_buf_done(&buf);
     return ok;
 }
 

@@ -86,12 +86,10 @@ static bool check_utf8(const struct qn_options *options, struct qn_error *err)
     return true;
 }
 
-bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn_option *table,
+bool qn_remote_read(struct qn_remote *remote, const char *usage, const struct qn_option *table,
                     size_t count, size_t words_min, size_t words_max, int argc, char **argv,
                     int *ret_code)
 {
-    struct quern_options options = {0};
-    struct quern_error failure;
     struct qn_error err;
 
     *remote = (struct qn_remote){.word = argv[0], .usage = usage};
@@ -106,14 +104,29 @@ bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn
                !check_utf8(&remote->options, &err)) {
         *ret_code = qn_remote_misuse(remote, &err);
     } else {
-        options.endpoint = endpoint_of(remote);
-        options.region = qn_options_text(&remote->options, QN_REMOTE_REGION);
-        if (quern_client_new(&options, &remote->client, &failure)) {
-            return true;
-        }
-        (void)qn_remote_fail(remote, &failure);
-        *ret_code = QN_EXIT_USAGE;
+        return true;
     }
+    qn_remote_close(remote);
+    return false;
+}
+
+bool qn_remote_open(struct qn_remote *remote, const char *usage, const struct qn_option *table,
+                    size_t count, size_t words_min, size_t words_max, int argc, char **argv,
+                    int *ret_code)
+{
+    struct quern_options options = {0};
+    struct quern_error failure;
+
+    if (!qn_remote_read(remote, usage, table, count, words_min, words_max, argc, argv, ret_code)) {
+        return false;
+    }
+    options.endpoint = endpoint_of(remote);
+    options.region = qn_options_text(&remote->options, QN_REMOTE_REGION);
+    if (quern_client_new(&options, &remote->client, &failure)) {
+        return true;
+    }
+    (void)qn_remote_fail(remote, &failure);
+    *ret_code = QN_EXIT_USAGE;
     qn_remote_close(remote);
     return false;
 }

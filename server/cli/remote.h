@@ -29,6 +29,10 @@ struct qn_remote {
 QN_MUST_CHECK bool qn_remote_open(struct qn_remote *remote, const char *usage,
                                   const struct qn_option *table, size_t count, size_t words_min,
                                   size_t words_max, int argc, char **argv, int *ret_code);
+/* The same for a word that asks no server; the table need not begin with the rows above. */
+QN_MUST_CHECK bool qn_remote_read(struct qn_remote *remote, const char *usage,
+                                  const struct qn_option *table, size_t count, size_t words_min,
+                                  size_t words_max, int argc, char **argv, int *ret_code);
 void qn_remote_close(struct qn_remote *remote);
 /* The URL of a queue: a URL stands for itself, anything else is a name. Free with quern_text_free.
  */
@@ -53,6 +57,7 @@ struct qn_columns {
     size_t columns;
     char **cells; /* row after row; the first row is the head */
     size_t count;
+    const size_t *least; /* how wide the columns are at least, or NULL */
 };
 
 void qn_columns_init(struct qn_columns *table, size_t columns);
@@ -61,5 +66,7 @@ void qn_columns_done(struct qn_columns *table);
 void qn_columns_add(struct qn_columns *table, const char *text);
 void qn_columns_add_integer(struct qn_columns *table, int64_t value);
 void qn_columns_print(const struct qn_columns *table);
+/* Prints text from elsewhere, likewise without its control characters. */
+void qn_columns_print_clean(const char *text);
 
 #endif

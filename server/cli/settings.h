@@ -64,5 +64,8 @@ size_t qn_memory_default(void);
 /* A whole file. Fails with one line that says why. Free with qn_memory_free. */
 QN_MUST_CHECK bool qn_file_read(const char *path, char **ret_text, size_t *ret_len,
                                 struct qn_error *err);
+/* The same of one that is open, and stays so. `name` is for messages. */
+QN_MUST_CHECK bool qn_file_read_open(int fd, const char *name, char **ret_text, size_t *ret_len,
+                                     struct qn_error *err);
 
 #endif

@@ -193,3 +193,36 @@ Test(list, the_text_of_all_rules_makes_them_again)
     qn_buf_done(&text);
     qn_buf_done(&again);
 }
+
+Test(list, a_rule_is_on_until_it_can_fire_no_more)
+{
+    add("on any once do throttle");
+    add("on any nth 1,2 do throttle");
+    add("on any first 2 do throttle");
+    add("on any first 2 per queue do throttle");
+    add("on any nth 3 do throttle");
+    add("disabled on any once do throttle");
+    for (size_t i = 0; i < 5; i++) {
+        expect(i, "state", "\"on\"");
+    }
+    (void)fires();
+    expect(0, "state", "\"done\"");
+    expect(1, "state", "\"on\"");
+    expect(2, "state", "\"on\"");
+    (void)fires();
+    expect(1, "state", "\"done\"");
+    expect(2, "state", "\"done\"");
+    expect(3, "state", "\"on\""); /* another queue may come */
+    expect(4, "state", "\"on\"");
+    expect(5, "state", "\"off\"");
+}
+
+Test(list, a_rule_that_was_switched_off_is_off_even_when_it_is_done)
+{
+    add("on any once do throttle as a");
+    (void)fires();
+    cr_assert(qn_plan_enable(plan, QN_STR("a"), false));
+    expect(0, "state", "\"off\"");
+    cr_assert(qn_plan_enable(plan, QN_STR("a"), true));
+    expect(0, "state", "\"done\"");
+}

@@ -68,7 +68,7 @@ def test_the_example_prints_what_is_shown(title, tmp_path):
     assert printed == shown
 
 
-RULES = re.findall(r"(?:--fault '|\"rule\": \")((?:unsound )?on [^'\"]+)['\"]", PAGE)
+RULES = re.findall(r"(?:--fault '|chaos add '|\"rule\": \")((?:unsound )?on [^'\"]+)['\"]", PAGE)
 
 
 def test_rules_are_found():

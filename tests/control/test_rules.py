@@ -95,6 +95,18 @@ def test_every_mistake_is_listed(server):
     assert rules(server) == []
 
 
+def test_the_answer_says_how_many_mistakes_there_are_beyond_the_listed(server):
+    answer = server.control("POST", "/_quern/rules", {"rules": ["nonsense"] * 23})[1]
+    assert (answer["mistakes"], len(answer["errors"])) == (23, 20)
+
+
+def test_the_answer_names_the_rules_that_were_added(server):
+    assert server.control("POST", "/_quern/rules", {"rule": "on any nth 9 do hang as a"})[1]["added"] == ["a"]
+    answer = server.control("POST", "/_quern/rules", {"rules": ["on any nth 9 do hang", "on any nth 9 do hang as c"]})[1]
+    assert answer["added"] == ["rule-1", "c"]
+    assert [(rule["name"], rule["state"]) for rule in answer["rules"]] == [("a", "on"), ("rule-1", "on"), ("c", "on")]
+
+
 def test_rules_are_removed_by_name_or_all(server, call, queue):
     add(server, "on SendMessage do throttle as a", "on SendMessage do throttle as b")
     assert server.control("DELETE", "/_quern/rules?name=nope")[0] == 404

@@ -38,18 +38,23 @@ static void complete(const struct qn_loop *loop, json_t *rule)
     json_object_set_new(rule, "held", json_integer(held));
 }
 
-void qn_control_rules(struct qn_call *call, struct qn_str rest)
+static json_t *list_rules(const struct qn_loop *loop)
 {
-    json_t *rules = qn_plan_list(call->loop->parts.plan);
+    json_t *rules = qn_plan_list(loop->parts.plan);
     size_t i;
     json_t *rule;
 
-    (void)rest;
     json_array_foreach(rules, i, rule)
     {
-        complete(call->loop, rule);
+        complete(loop, rule);
     }
-    qn_control_answer(call, 200, json_pack("{s:o}", "rules", rules));
+    return rules;
+}
+
+void qn_control_rules(struct qn_call *call, struct qn_str rest)
+{
+    (void)rest;
+    qn_control_answer(call, 200, json_pack("{s:o}", "rules", list_rules(call->loop)));
 }
 
 /* All of a list, or none. */
@@ -69,24 +74,49 @@ static bool add_list(struct qn_call *call, const json_t *rules, struct qn_mistak
     return ok;
 }
 
-static void answer_added(struct qn_call *call, bool ok, const struct qn_mistakes *mistakes,
-                         bool has_texts)
+/* The names of the rules behind the first `before`: some are ours to give. */
+static json_t *names_of_new(const json_t *rules, size_t before)
+{
+    json_t *names = json_array();
+
+    for (size_t i = before; i < json_array_size(rules); i++) {
+        json_array_append(names, json_object_get(json_array_get(rules, i), "name"));
+    }
+    return names;
+}
+
+/* New rules stand at the end. */
+static void answer_added(struct qn_call *call, size_t before)
+{
+    qn_keep_refresh(call->loop);
+    if (call->loop->record != NULL) {
+        qn_record_rules(call->loop);
+    }
+    json_t *rules = list_rules(call->loop);
+    json_t *added = names_of_new(rules, before);
+    qn_control_answer(call, 200, json_pack("{s:o, s:o}", "added", added, "rules", rules));
+}
+
+static void answer_refused(struct qn_call *call, const struct qn_mistakes *mistakes, bool has_texts)
 {
     struct qn_error err;
 
-    if (ok) {
-        qn_keep_refresh(call->loop);
-        if (call->loop->record != NULL) {
-            qn_record_rules(call->loop);
-        }
-        qn_control_rules(call, QN_STR(""));
-        return;
-    }
     (void)qn_mistakes_fail(mistakes, &err);
     qn_control_answer(call, 400,
-                      json_pack("{s:o, s:o}", "error",
-                                qn_control_text(qn_str_from_cstr(err.message)), "errors",
+                      json_pack("{s:o, s:I, s:o}", "error",
+                                qn_control_text(qn_str_from_cstr(err.message)), "mistakes",
+                                (json_int_t)mistakes->count, "errors",
                                 qn_mistakes_list(mistakes, has_texts)));
+}
+
+static void answer_add(struct qn_call *call, bool ok, size_t before,
+                       const struct qn_mistakes *mistakes, bool has_texts)
+{
+    if (ok) {
+        answer_added(call, before);
+    } else {
+        answer_refused(call, mistakes, has_texts);
+    }
 }
 
 static void add_document(struct qn_call *call, const json_t *body)
@@ -95,14 +125,15 @@ static void add_document(struct qn_call *call, const json_t *body)
     struct qn_plan *plan = call->loop->parts.plan;
     const json_t *rule = json_object_get(body, "rule");
     const json_t *rules = json_object_get(body, "rules");
+    size_t before = qn_plan_rule_count(plan);
 
     if (json_is_string(rule) && rules == NULL) {
         struct qn_str text = qn_str(json_string_value(rule), json_string_length(rule));
         bool ok = qn_plan_add_all(plan, &text, 1, &mistakes);
-        answer_added(call, ok, &mistakes, false);
+        answer_add(call, ok, before, &mistakes, false);
     } else if (qn_control_is_list_of_texts(rules) && rule == NULL) {
         bool ok = add_list(call, rules, &mistakes);
-        answer_added(call, ok, &mistakes, true);
+        answer_add(call, ok, before, &mistakes, true);
     } else {
         qn_control_fail(call, 400,
                         "say {\"rule\": \"...\"} or {\"rules\": [\"...\"]}, or send the rules as "
@@ -115,12 +146,13 @@ void qn_control_add_rules(struct qn_call *call, struct qn_str rest)
     static const char *const members[] = {"rule", "rules", NULL};
     struct qn_str type = call->request.http.content_type;
     struct qn_mistakes mistakes = {.count = 0};
+    size_t before = qn_plan_rule_count(call->loop->parts.plan);
 
     (void)rest;
     qn_plan_observe(call->loop->parts.plan, NULL, call->loop->now_ms); /* they count from now on */
     if (qn_str_starts_with_nocase(type, QN_STR("text/plain"))) {
         bool ok = qn_plan_add_lines(call->loop->parts.plan, call->request.http.body, &mistakes);
-        answer_added(call, ok, &mistakes, false);
+        answer_add(call, ok, before, &mistakes, false);
         return;
     }
     json_t *body = qn_control_body(call, members);
