@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +11,12 @@
 #include <unistd.h>
 
 #include "chaos/check/catalogue.h"
-#include "chaos/check/declared.h"
+#include "chaos/check/files.h"
+#include "chaos/check/jobs.h"
 #include "chaos/check/process.h"
-#include "chaos/check/report/report.h"
 #include "server/base/random.h"
 
 enum { PATH_ROOM = 4096 };
-
-/* The first one teaches the harness what the others should know. */
-static const char profiling_scenario[] = "base.drain-and-profile";
 
 struct checking {
     struct qn_check_options options;
@@ -30,7 +26,6 @@ struct checking {
     char program[PATH_ROOM];
     char run_id[32];
     int signal_fd;
-    bool has_skipped; /* a scenario of the profile */
 };
 
 static int complain(const struct qn_error *err)
@@ -113,168 +108,17 @@ static void list_scenarios(const struct checking *checking)
     }
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+/* One of the profile, and not waived. */
+static bool has_skipped(const struct qn_report *report)
 {
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    char block[16384];
-    size_t len;
-    FILE *in = fopen(from, "re");
-    FILE *out = in != NULL ? fopen(to, "we") : NULL;
-
-    while (out != NULL && (len = fread(block, 1, sizeof(block), in)) > 0) {
-        if (fwrite(block, 1, len, out) != len) {
-            break;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_report_entry *entry = &report->entries[i];
+        if (entry->is_of_profile && entry->waiver == NULL &&
+            entry->result.judgement.outcome == QN_OUTCOME_SKIP) {
+            return true;
         }
     }
-    if (in != NULL) {
-        (void)fclose(in);
-    }
-    if (out != NULL) {
-        (void)fclose(out);
-    }
-}
-
-/* Trace and logs of one scenario, for somebody to look at. */
-static void keep(const struct checking *checking, struct qn_report_entry *entry,
-                 const char *directory)
-{
-    static const struct {
-        const char *name;
-        const char *suffix;
-    } files[] = {{"trace.jsonl", "jsonl"},
-                 {"server.log", "server.log"},
-                 {"instance-1.log", "instance-1.log"}};
-
-    if (checking->options.keep_directory == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        char from[PATH_ROOM + 64];
-        char to[PATH_ROOM + 512];
-        (void)snprintf(from, sizeof(from), "%s/%s", directory, files[i].name);
-        (void)snprintf(to, sizeof(to), "%s/%.*s.%s", checking->options.keep_directory,
-                       QN_STR_ARG(entry->scenario->id), files[i].suffix);
-        copy_file(from, to);
-        if (i == 0) {
-            (void)snprintf(entry->trace_path, sizeof(entry->trace_path), "%.1000s", to);
-        }
-    }
-}
-
-static void skip(struct qn_report_entry *entry, struct qn_str reason)
-{
-    entry->result.judgement.outcome = QN_OUTCOME_SKIP;
-    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%.*s",
-                   QN_STR_ARG(reason));
-}
-
-static void learn(struct checking *checking, const struct qn_report_entry *entry)
-{
-    struct qn_profile *known = &checking->report.profile;
-    const struct qn_profile *seen = &entry->result.profile;
-    bool is_teacher = qn_str_equal(entry->scenario->id, qn_str_from_cstr(profiling_scenario));
-    bool is_first = !known->is_known;
-
-    /* Who never asked for a message has shown nothing. */
-    if (!seen->is_known || seen->batch == 0) {
-        return;
-    }
-    if (is_first || is_teacher) {
-        *known = *seen;
-        if (is_teacher) {
-            qn_report_profile_print(&checking->report);
-        }
-    }
-    known->level = seen->level > known->level ? seen->level : known->level;
-}
-
-static void show_progress(void *state, const struct qn_run_progress *progress)
-{
-    qn_report_progress(state, progress);
-}
-
-static void run_one(struct checking *checking, struct qn_report_entry *entry)
-{
-    char directory[PATH_ROOM + 8];
-    const struct qn_run_options options = {
-        .check = &checking->options,
-        .learned = &checking->report.profile,
-        .run_id = checking->run_id,
-        .seed = checking->report.seed,
-        .directory = directory,
-        .signal_fd = checking->signal_fd,
-        .watcher = show_progress,
-        .watcher_state = &checking->report,
-    };
-
-    (void)snprintf(directory, sizeof(directory), "%s/run", checking->directory);
-    if (mkdir(directory, 0700) < 0) {
-        entry->result.judgement.outcome = QN_OUTCOME_ERROR;
-        (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text),
-                       "%.200s: %s", directory, strerror(errno));
-        return;
-    }
-    qn_run_scenario(entry->scenario, &options, &entry->result);
-    qn_report_progress_clear(&checking->report);
-    keep(checking, entry, directory);
-    remove_tree(directory);
-}
-
-/* True when there is nothing to run. */
-static bool skip_without_a_run(const struct checking *checking, struct qn_report_entry *entry)
-{
-    const struct qn_check_options *o = &checking->options;
-    struct qn_buf reason;
-
-    qn_buf_init(&reason, SIZE_MAX / 2);
-    entry->waiver = entry->is_of_profile ? qn_waiver_of(o, entry->scenario) : NULL;
-    if (!entry->is_of_profile) {
-        qn_buf_append_str(&reason,
-                          o->is_fifo ? QN_STR("profile fifo") : QN_STR("profile standard"));
-    } else if (entry->waiver != NULL) {
-        qn_buf_append_format(&reason, "waived: %s", entry->waiver);
-    } else if (qn_needs_are_met(entry->scenario, o, &checking->report.profile, &reason)) {
-        qn_buf_done(&reason);
-        return false;
-    }
-    skip(entry, qn_buf_str(&reason));
-    qn_buf_done(&reason);
-    return true;
-}
-
-/* False: there is no point in going on. */
-static bool check_one(struct checking *checking, const struct qn_scenario *scenario)
-{
-    const struct qn_check_options *o = &checking->options;
-    struct qn_report *report = &checking->report;
-    struct qn_report_entry *entry = &report->entries[report->count++];
-
-    entry->scenario = scenario;
-    entry->is_of_profile = o->is_fifo ? scenario->for_fifo : scenario->for_standard;
-    if (!skip_without_a_run(checking, entry)) {
-        run_one(checking, entry);
-    }
-    if (entry->result.cannot_start) {
-        return false;
-    }
-    checking->has_skipped =
-        checking->has_skipped || (entry->is_of_profile && entry->waiver == NULL &&
-                                  entry->result.judgement.outcome == QN_OUTCOME_SKIP);
-    qn_report_entry_print(report, entry);
-    learn(checking, entry);
-    return !entry->result.is_interrupted;
+    return false;
 }
 
 static int exit_code(const struct checking *checking)
@@ -283,7 +127,7 @@ static int exit_code(const struct checking *checking)
 
     qn_report_count(&checking->report, counts);
     if (counts[QN_OUTCOME_FAIL] > 0 || (checking->options.strict && counts[QN_OUTCOME_WARN] > 0) ||
-        (checking->options.no_skip && checking->has_skipped)) {
+        (checking->options.no_skip && has_skipped(&checking->report))) {
         return QN_CHECK_FAILED;
     }
     if (counts[QN_OUTCOME_ERROR] > 0) {
@@ -292,30 +136,58 @@ static int exit_code(const struct checking *checking)
     return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? QN_CHECK_INCONCLUSIVE : QN_CHECK_WELL;
 }
 
+static void plan(struct checking *checking)
+{
+    struct qn_report *report = &checking->report;
+
+    report->entries =
+        qn_memory_new_array(checking->catalogue.count, sizeof(struct qn_report_entry));
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
+        if (is_wanted(checking, scenario)) {
+            report->entries[report->planned++].scenario = scenario;
+        }
+    }
+}
+
+/* Reports are about those that are done. */
+static void leave_out_the_rest(struct qn_report *report)
+{
+    for (size_t i = 0; i < report->planned; i++) {
+        if (report->entries[i].is_done) {
+            report->entries[report->count++] = report->entries[i];
+        } else {
+            qn_run_result_done(&report->entries[i].result);
+        }
+    }
+}
+
 static int run_all(struct checking *checking)
 {
     struct qn_report *report = &checking->report;
     struct qn_error err;
+    struct qn_jobs jobs = {
+        .options = &checking->options,
+        .report = report,
+        .directory = checking->directory,
+        .run_id = checking->run_id,
+        .signal_fd = checking->signal_fd,
+    };
 
-    report->entries =
-        qn_memory_new_array(checking->catalogue.count, sizeof(struct qn_report_entry));
+    plan(checking);
     qn_report_begin(report);
-    for (size_t i = 0; i < checking->catalogue.count; i++) {
-        report->planned += is_wanted(checking, checking->catalogue.scenarios[i]);
-    }
-    for (size_t i = 0; i < checking->catalogue.count; i++) {
-        const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
-        if (is_wanted(checking, scenario) && !check_one(checking, scenario)) {
-            break;
-        }
-    }
-    const struct qn_report_entry *last =
-        report->count > 0 ? &report->entries[report->count - 1] : NULL;
-    if (last != NULL && last->result.cannot_start) {
-        (void)fprintf(stderr, "quern check: %s\n", last->result.judgement.text);
+    qn_jobs_run(&jobs);
+    if (jobs.cannot_start != NULL) {
+        (void)fprintf(stderr, "quern check: %s\n", jobs.cannot_start);
+        leave_out_the_rest(report);
         return QN_CHECK_USAGE;
     }
+    leave_out_the_rest(report);
     qn_report_end(report);
+    if (jobs.has_stopped && report->count < report->planned) {
+        (void)fprintf(report->console, " ended at the first failure: %zu scenarios were not run\n",
+                      report->planned - report->count);
+    }
     if (!qn_report_write(report, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;
@@ -379,7 +251,7 @@ static void finish(struct checking *checking)
     qn_memory_free(checking->report.entries);
     qn_catalogue_close(&checking->catalogue);
     if (checking->directory[0] != '\0') {
-        remove_tree(checking->directory);
+        qn_files_remove_tree(checking->directory);
     }
     if (checking->signal_fd >= 0) {
         (void)close(checking->signal_fd);

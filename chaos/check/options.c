@@ -53,6 +53,10 @@ static bool read_option(struct reading *reading, int *at)
     const struct qn_option_row *row = find_row(name, reading->use);
     const char *text = rest.ptr; /* NULL: the next word, or none for a flag */
 
+    if (row == NULL && strncmp(argv[*at], "-j", 2) == 0) { /* -j8 */
+        row = find_row(QN_STR("-j"), reading->use);
+        text = argv[*at] + 2;
+    }
     if (row == NULL) {
         return qn_fail(reading->err, QN_ERR_INVALID_PARAMETER_VALUE, "unknown option %s (%s)",
                        argv[*at],

@@ -8,7 +8,7 @@
 #include "server/base/buf.h"
 #include "server/base/error.h"
 
-enum { QN_OPTIONS_LIST_MAX = 64 };
+enum { QN_OPTIONS_LIST_MAX = 64, QN_OPTIONS_JOBS_MAX = 64 };
 
 struct qn_text_list {
     const char *items[QN_OPTIONS_LIST_MAX + 1]; /* ends in NULL */
@@ -51,6 +51,8 @@ struct qn_check_options {
     const char *output_queue;        /* NULL: none */
     struct qn_text_list expect_exit; /* codes; empty: 0 and 143 */
     const char *restart;             /* always, on-failure, never */
+    int64_t jobs;                    /* scenarios at once */
+    bool fail_fast;
     bool strict;
     bool no_skip;
     bool no_idle_skip;

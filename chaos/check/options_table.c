@@ -58,6 +58,9 @@ const struct qn_option_row qn_option_rows[] = {
         CHECK),
 
     /* The run. */
+    ROW_RANGE(NUMBER, "-j", "N", "run N scenarios side by side (default 1)", jobs, 1,
+              QN_OPTIONS_JOBS_MAX, CHECK),
+    ROW_FLAG("--fail-fast", "end at the first failure", fail_fast, CHECK),
     ROW_CHOICE("--tempo", "NAME", "visibility of 4 s (fast, default), 10 s (normal) or 30 s (real)",
                tempo, tempos, DECLARES),
     ROW_RANGE(NUMBER, "--visibility", "SECONDS",
@@ -143,6 +146,7 @@ struct qn_check_options qn_options_default(void)
                                      .fifo_on_failure = fifo_failures[0],
                                      .restart = restarts[0],
                                      .grace_ms = GRACE_BY_TEMPO,
+                                     .jobs = 1,
                                      .startup_ms = 60000};
 }
 

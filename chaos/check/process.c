@@ -1,10 +1,12 @@
 /* Starting and ending child processes. */
 #include "chaos/check/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -202,6 +204,73 @@ void qn_process_kill_group(pid_t leader, int *ret_status)
         if (kill(-leader, 0) < 0) {
             break; /* nobody is left */
         }
+        (void)poll(NULL, 0, 1);
+    }
+}
+
+static bool is_among(pid_t pid, const pid_t *pids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (pids[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* From /proc/PID/stat: "PID (NAME) STATE PARENT ...", where the name may hold anything. */
+static pid_t parent_of(int64_t pid)
+{
+    char path[64];
+    char text[512];
+    int64_t parent = -1;
+
+    (void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    size_t len = fread(text, 1, sizeof(text) - 1, file);
+    (void)fclose(file);
+    text[len] = '\0';
+    const char *behind_name = strrchr(text, ')');
+    if (behind_name != NULL && strlen(behind_name) > 4) {
+        struct qn_str rest;
+        struct qn_str number = qn_str_cut(qn_str_from_cstr(behind_name + 4), ' ', &rest);
+        if (!qn_str_to_int64(number, 0, INT32_MAX, &parent)) {
+            return -1;
+        }
+    }
+    return (pid_t)parent;
+}
+
+/* Kills one round; false when there was nobody. */
+static bool kill_children(const pid_t *spared, size_t count)
+{
+    DIR *all = opendir("/proc");
+    bool any = false;
+
+    for (struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
+        int64_t pid;
+        int status;
+        if (qn_str_to_int64(qn_str_from_cstr(entry->d_name), 1, INT32_MAX, &pid) &&
+            parent_of(pid) == getpid() && !is_among((pid_t)pid, spared, count)) {
+            any = true;
+            (void)kill((pid_t)pid, SIGKILL);
+            (void)waitpid((pid_t)pid, &status, WNOHANG);
+        }
+    }
+    if (all != NULL) {
+        (void)closedir(all);
+    }
+    return any;
+}
+
+void qn_process_kill_orphans(const pid_t *spared, size_t count)
+{
+    int64_t end_ms = qn_clock_monotonic_ms() + KILL_LIMIT_MS;
+
+    while (kill_children(spared, count) && qn_clock_monotonic_ms() < end_ms) {
         (void)poll(NULL, 0, 1);
     }
 }

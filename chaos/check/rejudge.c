@@ -1,8 +1,8 @@
 /* `quern judge`: stored traces, judged again. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "chaos/check/check.h"
+#include "chaos/check/files.h"
 #include "chaos/check/report/report.h"
 
 struct judging {
@@ -18,32 +18,13 @@ static int complain(const struct qn_error *err)
     return QN_CHECK_USAGE;
 }
 
-static bool read_file(const char *path, struct qn_buf *buf, struct qn_error *err)
-{
-    char block[16384];
-    size_t len;
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-
-    if (file == NULL) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, strerror(errno));
-    }
-    while ((len = fread(block, 1, sizeof(block), file)) > 0) {
-        qn_buf_append(buf, block, len);
-    }
-    bool ok = ferror(file) == 0;
-    if (file != stdin) {
-        (void)fclose(file);
-    }
-    return ok || qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: cannot be read", path);
-}
-
 static bool read_history(const char *path, struct qn_history *history, struct qn_error *err)
 {
     struct qn_error reason;
     struct qn_buf text;
 
     qn_buf_init(&text, SIZE_MAX / 2);
-    bool ok = read_file(path, &text, err);
+    bool ok = qn_files_read(path, &text, err);
     if (ok && !qn_history_read(history, qn_buf_str(&text), &reason)) {
         ok = qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                      "%s is no trace of quern check --keep: %s", path, reason.message);

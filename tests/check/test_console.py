@@ -21,11 +21,11 @@ WORDS = ["check", "--only", "base.ack-after-effect", "--startup-timeout", "700ms
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def on_terminal(columns=120, terminal="xterm", limit_s=60, **variables):
+def on_terminal(columns=120, terminal="xterm", limit_s=60, words=WORDS, **variables):
     """The bytes that a terminal of that width is sent."""
     ours, its = pty.openpty()
     ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    child = subprocess.Popen([process.program(), *WORDS], stdin=its, stdout=its, stderr=subprocess.PIPE,
+    child = subprocess.Popen([process.program(), *words], stdin=its, stdout=its, stderr=subprocess.PIPE,
                              env=environment(TERM=terminal, **variables))
     os.close(its)
     seen, end = b"", time.monotonic() + limit_s
@@ -66,7 +66,7 @@ def test_a_pipe_gets_a_plain_line_for_each_scenario(piped):
 
 def test_trouble_ends_with_the_command_that_runs_it_again(piped):
     (line,) = [line for line in piped.splitlines() if "rerun" in line]
-    assert line == ("       | rerun: quern check --only base.ack-after-effect --grace 100ms --startup-timeout 700ms "
+    assert line == ("       | rerun: quern check --only base.ack-after-effect --startup-timeout 700ms --grace 100ms "
                     "--seed 7 -- " + sys.executable + " -c 'import time; time.sleep(60)'")
 
 
@@ -100,3 +100,10 @@ def test_a_dumb_terminal_is_like_a_pipe(piped):
     text = on_terminal(terminal="dumb")
     assert "\x1b" not in text and "\r" not in text
     assert timeless(text) == timeless(piped)
+
+
+def test_a_terminal_tells_of_all_that_run(tmp_path):
+    text = on_terminal(words=["check", "-j", "3", "--startup-timeout", "1500ms", "--grace", "100ms", "--seed", "7", "--",
+                              *IDLE], columns=160)
+    spins = re.findall(r" [|/\\-]     1 of (\d+) scenarios done, 3 running: (\S+) \ds, (\S+) \ds, (\S+) \ds", text)
+    assert spins and len(set(spins[0])) == 4

@@ -1,11 +1,11 @@
-/* The line of the scenario that runs: drawn over and over on a terminal, never in a file. */
+/* The line of the scenarios that run: drawn over and over on a terminal, never in a file. */
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "chaos/check/report/report.h"
 
-enum { LINE_ROOM = 256, USUAL_COLUMNS = 80 };
+enum { USUAL_COLUMNS = 80 };
 
 static const char spinner[] = "|/-\\";
 static const char begin_of_line[] = "\r\033[K";
@@ -30,25 +30,58 @@ static size_t columns(FILE *file)
                                                                           : USUAL_COLUMNS;
 }
 
-void qn_report_progress(struct qn_report *report, const struct qn_run_progress *progress)
+static void describe_one(const struct qn_report *report, const struct qn_report_entry *entry,
+                         struct qn_buf *line)
 {
-    const struct qn_report_entry *entry = &report->entries[report->count - 1];
-    char line[LINE_ROOM];
+    const struct qn_run_progress *progress = &entry->progress;
 
-    if (!report->is_live) {
+    qn_buf_append_format(
+        line, "    %-42.*s %5.1fs   %zu of %zu messages done, %zu faults, scenario %zu of %zu",
+        QN_STR_ARG(entry->scenario->id), (double)progress->wall_ms / 1000,
+        progress->messages - progress->left, progress->messages, progress->faults, report->done + 1,
+        report->planned);
+}
+
+/* Those that have run longest come first, as they are in order. */
+static void describe_several(const struct qn_report *report, struct qn_buf *line)
+{
+    size_t told = 0;
+
+    qn_buf_append_format(line, "    %zu of %zu scenarios done, %zu running:", report->done,
+                         report->planned, report->running);
+    for (size_t i = 0; i < report->planned; i++) {
+        const struct qn_report_entry *entry = &report->entries[i];
+        if (entry->is_running) {
+            qn_buf_append_format(line, "%s %.*s %.0fs", told++ > 0 ? "," : "",
+                                 QN_STR_ARG(entry->scenario->id),
+                                 (double)entry->progress.wall_ms / 1000);
+        }
+    }
+}
+
+void qn_report_progress(struct qn_report *report)
+{
+    struct qn_buf line;
+
+    if (!report->is_live || report->running == 0) {
         return;
     }
-    (void)snprintf(
-        line, sizeof(line),
-        " %c     %-42.*s %5.1fs   %zu of %zu messages done, %zu faults, scenario %zu of %zu",
-        spinner[report->frame++ % 4], QN_STR_ARG(entry->scenario->id),
-        (double)progress->wall_ms / 1000, progress->messages - progress->left, progress->messages,
-        progress->faults, report->count, report->planned);
+    qn_buf_init(&line, SIZE_MAX / 2);
+    qn_buf_append_format(&line, " %c ", spinner[report->frame++ % 4]);
+    for (size_t i = 0; i < report->planned && report->running == 1; i++) {
+        if (report->entries[i].is_running) {
+            describe_one(report, &report->entries[i], &line);
+        }
+    }
+    if (report->running > 1) {
+        describe_several(report, &line);
+    }
     /* A line that wraps could not be drawn over. */
-    struct qn_str shown = qn_str_first(qn_str_from_cstr(line), columns(report->console) - 1);
+    struct qn_str shown = qn_str_first(qn_buf_str(&line), columns(report->console) - 1);
     (void)fprintf(report->console, "%s%.*s", begin_of_line, QN_STR_ARG(shown));
     (void)fflush(report->console);
     report->has_progress = true;
+    qn_buf_done(&line);
 }
 
 void qn_report_progress_clear(struct qn_report *report)

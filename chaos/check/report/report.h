@@ -11,6 +11,9 @@
 struct qn_report_entry {
     const struct qn_scenario *scenario;
     struct qn_run_result result;
+    struct qn_run_progress progress; /* while it runs */
+    bool is_running;
+    bool is_done;
     char trace_path[1024]; /* empty: not kept */
     const char *waiver;    /* the reason for which it is waived; NULL: it is not */
     bool is_of_profile;    /* false: skipped because it is about another kind of queue */
@@ -21,8 +24,10 @@ struct qn_report {
     uint64_t seed;
     struct qn_profile profile;
     struct qn_report_entry *entries;
-    size_t count;
-    size_t planned; /* how many entries there will be */
+    size_t count;   /* of those that are done, when all is over */
+    size_t planned; /* how many entries there are while it runs */
+    size_t running; /* of them */
+    size_t done;    /* of them */
     FILE *console;
     bool colours;      /* words say the same */
     bool is_live;      /* a line may be drawn over */
@@ -30,10 +35,10 @@ struct qn_report {
     unsigned frame;    /* of the spinner */
 };
 
-/* progress.c: what is seen on a terminal while a scenario runs; nothing anywhere else. */
+/* progress.c: what is seen on a terminal while scenarios run; nothing anywhere else. */
 /* Whether the console is a terminal, and what it may be given: NO_COLOR and TERM=dumb count. */
 void qn_report_look_at_console(struct qn_report *report);
-void qn_report_progress(struct qn_report *report, const struct qn_run_progress *progress);
+void qn_report_progress(struct qn_report *report);
 void qn_report_progress_clear(struct qn_report *report);
 
 void qn_report_begin(const struct qn_report *report);

@@ -1,0 +1,102 @@
+/* Which broken invariants are about time. */
+#include "chaos/check/again.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+static const char *const timed_invariants[] = {
+    "BACKOFF",  "QUIET",       "EXIT-IN-GRACE", "NO-STRAND",
+    "PROGRESS", "LEASE-COVER", "START-LIVE",    "NO-GHOST-EXTEND",
+};
+/* In an expression: terms that are instants, lengths or rates, durations, and units. */
+static const char *const timed_words[] = {"gap", "rate", "time", "first", "last", "V",
+                                          "VH",  "G",    "W",    "R",     "s",    "ms"};
+
+static bool is_one_of(struct qn_str word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (qn_str_equal(word, qn_str_from_cstr(words[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_timed(struct qn_str text)
+{
+    struct qn_str rest;
+    struct qn_str name = qn_str_trim(qn_str_cut(text, '(', &rest));
+
+    if (is_one_of(name, timed_invariants, sizeof(timed_invariants) / sizeof(timed_invariants[0]))) {
+        return true;
+    }
+    for (size_t i = 0; i < text.len;) {
+        size_t end = i;
+        while (end < text.len && isalpha((unsigned char)text.ptr[end]) != 0) {
+            end++;
+        }
+        if (is_one_of(qn_str(text.ptr + i, end - i), timed_words,
+                      sizeof(timed_words) / sizeof(timed_words[0]))) {
+            return true;
+        }
+        i = end > i ? end : i + 1;
+    }
+    return false;
+}
+
+/* The expression that the scenario calls by this name; without one it is the name itself. */
+static struct qn_str text_of(const struct qn_scenario *scenario, const char *name)
+{
+    static const char *const lists[] = {"must", "should"};
+    struct qn_str wanted = qn_str_from_cstr(name);
+    size_t i;
+    const json_t *item;
+
+    for (size_t list = 0; list < 2; list++) {
+        json_array_foreach(json_object_get(scenario->json, lists[list]), i, item)
+        {
+            struct qn_str expression;
+            struct qn_str head =
+                qn_str_cut(qn_str_from_cstr(json_string_value(item)), ':', &expression);
+            if (qn_str_equal(qn_str_trim(head), wanted) && !qn_str_is_none(expression)) {
+                return expression;
+            }
+        }
+    }
+    return wanted;
+}
+
+bool qn_again_is_due(const struct qn_scenario *scenario, const struct qn_judgement *judgement)
+{
+    bool any = false;
+
+    if (judgement->outcome != QN_OUTCOME_WARN) {
+        return false;
+    }
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement->invariants[i];
+        if (invariant->severity != QN_SHOULD || invariant->finding.result != QN_RESULT_FAIL) {
+            continue;
+        }
+        if (!is_timed(text_of(scenario, invariant->name))) {
+            return false;
+        }
+        any = true;
+    }
+    return any;
+}
+
+void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *second)
+{
+    char text[QN_FINDING_TEXT];
+
+    if (second->judgement.outcome == QN_OUTCOME_WARN) {
+        (void)snprintf(text, sizeof(text), "%.280s (in two runs)", second->judgement.text);
+    } else {
+        (void)snprintf(text, sizeof(text), "%.150s%sin a second run; the first one: %.120s",
+                       second->judgement.text, second->judgement.text[0] != '\0' ? ", " : "",
+                       first->judgement.text);
+    }
+    (void)snprintf(second->judgement.text, sizeof(second->judgement.text), "%s", text);
+    second->wall_ms += first->wall_ms;
+}

@@ -1,0 +1,205 @@
+/* A scenario's process: its start, what it tells while it runs, and its result. */
+#include "chaos/check/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "chaos/check/files.h"
+#include "chaos/check/process.h"
+
+/* What the child says: one packet each. */
+struct packet {
+    bool is_result;
+    struct qn_run_progress progress;
+    /* Of the result: all that is not in the trace. */
+    enum qn_outcome outcome;
+    char text[QN_FINDING_TEXT];
+    char log_tail[1024];
+    struct qn_profile profile;
+    int64_t wall_ms;
+    int64_t virtual_ms;
+    bool is_interrupted;
+    bool cannot_start;
+};
+
+static void tell_progress(void *state, const struct qn_run_progress *progress)
+{
+    const int *socket = state;
+    const struct packet packet = {.progress = *progress};
+
+    /* One that is lost is followed by another. */
+    (void)send(*socket, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int open_signals(void)
+{
+    sigset_t signals;
+
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGCHLD);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* In the child; never returns. */
+static void run(const struct qn_scenario *scenario, const struct qn_run_options *options,
+                const char *directory, int socket, pid_t parent)
+{
+    struct qn_run_options own = *options;
+    struct qn_run_result result;
+
+    /* Whatever ends the parent, nothing is left behind. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(0);
+    }
+    qn_process_adopt_orphans();
+    own.directory = directory;
+    own.signal_fd = open_signals();
+    own.watcher = tell_progress;
+    own.watcher_state = &socket;
+    qn_run_scenario(scenario, &own, &result);
+    struct packet packet = {
+        .is_result = true,
+        .outcome = result.judgement.outcome,
+        .profile = result.profile,
+        .wall_ms = result.wall_ms,
+        .virtual_ms = result.virtual_ms,
+        .is_interrupted = result.is_interrupted,
+        .cannot_start = result.cannot_start,
+    };
+    (void)snprintf(packet.text, sizeof(packet.text), "%s", result.judgement.text);
+    (void)snprintf(packet.log_tail, sizeof(packet.log_tail), "%s", result.log_tail);
+    (void)send(socket, &packet, sizeof(packet), MSG_NOSIGNAL);
+    qn_run_result_done(&result);
+    (void)close(own.signal_fd);
+    exit(0);
+}
+
+bool qn_child_start(struct qn_child *child, const struct qn_scenario *scenario,
+                    const struct qn_run_options *options, const char *directory,
+                    struct qn_error *err)
+{
+    int sockets[2];
+    pid_t parent = getpid();
+
+    if (mkdir(directory, 0700) < 0) {
+        return qn_fail(err, QN_ERR_INTERNAL, "%.200s: %s", directory, strerror(errno));
+    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+        return qn_fail(err, QN_ERR_INTERNAL, "socketpair: %s", strerror(errno));
+    }
+    (void)fflush(NULL); /* what waits in buffers is to be written once */
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(sockets[0]);
+        run(scenario, options, directory, sockets[1], parent);
+    }
+    (void)close(sockets[1]);
+    if (pid < 0) {
+        (void)close(sockets[0]);
+        return qn_fail(err, QN_ERR_INTERNAL, "fork: %s", strerror(errno));
+    }
+    *child = (struct qn_child){.pid = pid, .socket = sockets[0], .scenario = scenario};
+    (void)snprintf(child->directory, sizeof(child->directory), "%s", directory);
+    return true;
+}
+
+static void set_error(struct qn_run_result *result, const char *text)
+{
+    result->judgement.outcome = QN_OUTCOME_ERROR;
+    (void)snprintf(result->judgement.text, sizeof(result->judgement.text), "%.300s", text);
+}
+
+/* The verdict is a pure function of the trace, so it is not carried over but found anew. */
+static void judge(const struct qn_child *child, struct qn_run_result *result,
+                  const struct packet *packet)
+{
+    char path[sizeof(child->directory) + 16];
+    struct qn_error err;
+    struct qn_buf text;
+
+    (void)snprintf(path, sizeof(path), "%s/trace.jsonl", child->directory);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_history_init(&result->history);
+    bool ok = qn_files_read(path, &text, &err) &&
+              qn_history_read(&result->history, qn_buf_str(&text), &err);
+    qn_buf_done(&text);
+    qn_history_settle(&result->history);
+    if (packet->outcome == QN_OUTCOME_ERROR) {
+        set_error(result, packet->text);
+    } else if (!ok || !qn_judge(&result->history, &result->judgement, &err)) {
+        set_error(result, err.message);
+    } else {
+        (void)snprintf(result->judgement.text, sizeof(result->judgement.text), "%s", packet->text);
+    }
+}
+
+static void take_result(struct qn_child *child, const struct packet *packet,
+                        struct qn_run_result *result)
+{
+    *result = (struct qn_run_result){
+        .profile = packet->profile,
+        .wall_ms = packet->wall_ms,
+        .virtual_ms = packet->virtual_ms,
+        .is_interrupted = packet->is_interrupted,
+        .cannot_start = packet->cannot_start,
+    };
+    (void)snprintf(result->log_tail, sizeof(result->log_tail), "%s", packet->log_tail);
+    judge(child, result, packet);
+    child->has_result = true;
+}
+
+/* It ended; the packets that it sent before are read already. */
+static void finish(struct qn_child *child, struct qn_run_result *result)
+{
+    char text[128];
+    int status = 0;
+
+    (void)waitpid(child->pid, &status, 0);
+    (void)close(child->socket);
+    child->is_over = true;
+    if (child->has_result && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "the scenario's process ended by itself (%s %d)",
+                   WIFSIGNALED(status) ? "signal" : "exit code",
+                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    set_error(result, text);
+}
+
+void qn_child_read(struct qn_child *child, struct qn_run_progress *progress,
+                   struct qn_run_result *result)
+{
+    struct packet packet;
+    ssize_t got;
+
+    while (!child->is_over) {
+        got = recv(child->socket, &packet, sizeof(packet), MSG_DONTWAIT);
+        if (got == (ssize_t)sizeof(packet) && packet.is_result) {
+            take_result(child, &packet, result);
+        } else if (got == (ssize_t)sizeof(packet)) {
+            *progress = packet.progress;
+        } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+            finish(child, result);
+        } else if (errno == EAGAIN) {
+            break;
+        }
+    }
+}
+
+void qn_child_signal(const struct qn_child *child, int number)
+{
+    if (child->pid != 0 && !child->is_over) {
+        (void)kill(child->pid, number);
+    }
+}

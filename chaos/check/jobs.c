@@ -1,0 +1,338 @@
+/* Which scenario runs when, and what becomes of its result. */
+#include "chaos/check/jobs.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "chaos/check/again.h"
+#include "chaos/check/child.h"
+#include "chaos/check/declared.h"
+#include "chaos/check/files.h"
+#include "chaos/check/process.h"
+#include "server/base/clock.h"
+
+enum {
+    PATH_ROOM = 4096,
+    LOOK_EVERY_MS = 100,
+    END_LIMIT_MS = 30000 /* beyond the grace period, for one that was told to end */
+};
+
+/* The first one teaches the harness what the others should know. */
+static const char profiling_scenario[] = "base.drain-and-profile";
+
+struct job {
+    struct qn_child child;
+    struct qn_report_entry *entry;
+    bool is_again;               /* the second run of a scenario */
+    struct qn_run_result before; /* the first one's, then */
+};
+
+struct running {
+    struct qn_jobs *jobs;
+    struct job all[QN_OPTIONS_JOBS_MAX];
+    size_t count;
+    size_t next;          /* entry */
+    size_t started;       /* so far: directories are numbered */
+    size_t ended;         /* of them */
+    bool is_stopping;     /* no more is started */
+    int64_t end_limit_ms; /* monotonic; 0: nobody was told to end */
+};
+
+/* Trace and logs of one scenario, for somebody to look at. */
+static void keep(const struct qn_jobs *jobs, struct qn_report_entry *entry, const char *directory,
+                 bool is_first_of_two)
+{
+    static const struct {
+        const char *name;
+        const char *suffix;
+    } files[] = {{"trace.jsonl", "jsonl"},
+                 {"server.log", "server.log"},
+                 {"instance-1.log", "instance-1.log"}};
+
+    if (jobs->options->keep_directory == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char from[PATH_ROOM + 256];
+        char to[PATH_ROOM + 512];
+        (void)snprintf(from, sizeof(from), "%s/%s", directory, files[i].name);
+        (void)snprintf(to, sizeof(to), "%s/%.*s%s.%s", jobs->options->keep_directory,
+                       QN_STR_ARG(entry->scenario->id), is_first_of_two ? ".first" : "",
+                       files[i].suffix);
+        qn_files_copy(from, to);
+        if (i == 0) {
+            (void)snprintf(entry->trace_path, sizeof(entry->trace_path), "%.1000s", to);
+        }
+    }
+}
+
+static void set_outcome(struct qn_report_entry *entry, enum qn_outcome outcome, struct qn_str text)
+{
+    entry->result.judgement.outcome = outcome;
+    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%.*s",
+                   QN_STR_ARG(text));
+}
+
+static void learn(struct qn_report *report, const struct qn_report_entry *entry)
+{
+    struct qn_profile *known = &report->profile;
+    const struct qn_profile *seen = &entry->result.profile;
+    bool is_teacher = qn_str_equal(entry->scenario->id, qn_str_from_cstr(profiling_scenario));
+    bool is_first = !known->is_known;
+
+    /* Who never asked for a message has shown nothing. */
+    if (!seen->is_known || seen->batch == 0) {
+        return;
+    }
+    if (is_first || is_teacher) {
+        *known = *seen;
+        if (is_teacher) {
+            qn_report_profile_print(report);
+        }
+    }
+    known->level = seen->level > known->level ? seen->level : known->level;
+}
+
+/* True when there is nothing to run. */
+static bool skip_without_a_run(const struct qn_jobs *jobs, struct qn_report_entry *entry)
+{
+    const struct qn_check_options *o = jobs->options;
+    struct qn_buf reason;
+
+    qn_buf_init(&reason, SIZE_MAX / 2);
+    entry->is_of_profile = o->is_fifo ? entry->scenario->for_fifo : entry->scenario->for_standard;
+    entry->waiver = entry->is_of_profile ? qn_waiver_of(o, entry->scenario) : NULL;
+    if (!entry->is_of_profile) {
+        qn_buf_append_str(&reason,
+                          o->is_fifo ? QN_STR("profile fifo") : QN_STR("profile standard"));
+    } else if (entry->waiver != NULL) {
+        qn_buf_append_format(&reason, "waived: %s", entry->waiver);
+    } else if (qn_needs_are_met(entry->scenario, o, &jobs->report->profile, &reason)) {
+        qn_buf_done(&reason);
+        return false;
+    }
+    set_outcome(entry, QN_OUTCOME_SKIP, qn_buf_str(&reason));
+    qn_buf_done(&reason);
+    return true;
+}
+
+static bool is_failure(const struct qn_check_options *options, enum qn_outcome outcome)
+{
+    return outcome == QN_OUTCOME_FAIL || (outcome == QN_OUTCOME_WARN && options->strict);
+}
+
+/* SIGTERM to all that run; each ends what it has started. */
+static void stop(struct running *running)
+{
+    running->is_stopping = true;
+    if (running->end_limit_ms == 0) {
+        running->end_limit_ms =
+            qn_clock_monotonic_ms() + running->jobs->options->grace_ms + END_LIMIT_MS;
+    }
+    for (size_t i = 0; i < running->count; i++) {
+        qn_child_signal(&running->all[i].child, SIGTERM);
+    }
+}
+
+static void conclude(struct running *running, struct qn_report_entry *entry)
+{
+    struct qn_jobs *jobs = running->jobs;
+    struct qn_report *report = jobs->report;
+
+    entry->is_done = true;
+    report->done++;
+    qn_report_progress_clear(report);
+    qn_report_entry_print(report, entry);
+    learn(report, entry);
+    if (jobs->options->fail_fast && !running->is_stopping &&
+        is_failure(jobs->options, entry->result.judgement.outcome)) {
+        jobs->has_stopped = true;
+        stop(running);
+    }
+}
+
+/* NULL: it could not be started, which is its result. */
+static struct job *start(struct running *running, struct qn_report_entry *entry, bool is_again)
+{
+    struct qn_jobs *jobs = running->jobs;
+    struct job *job = &running->all[running->count];
+    char directory[PATH_ROOM + 32];
+    struct qn_error err;
+    const struct qn_run_options options = {
+        .check = jobs->options,
+        .learned = &jobs->report->profile,
+        .run_id = jobs->run_id,
+        .seed = jobs->report->seed + (is_again ? QN_AGAIN_SEED_STEP : 0),
+    };
+
+    (void)snprintf(directory, sizeof(directory), "%s/run-%zu", jobs->directory, ++running->started);
+    *job = (struct job){.entry = entry, .is_again = is_again};
+    if (!qn_child_start(&job->child, entry->scenario, &options, directory, &err)) {
+        set_outcome(entry, QN_OUTCOME_ERROR, qn_str_from_cstr(err.message));
+        conclude(running, entry);
+        return NULL;
+    }
+    entry->is_running = true;
+    jobs->report->running++;
+    running->count++;
+    return job;
+}
+
+/* A consumer that has shown nothing so far is looked at alone: what it shows decides how the others
+ * are run. */
+static size_t how_many_at_once(const struct running *running)
+{
+    const struct qn_check_options *o = running->jobs->options;
+
+    return running->ended == 0 ? 1 : (size_t)o->jobs;
+}
+
+static void start_more(struct running *running)
+{
+    struct qn_report *report = running->jobs->report;
+
+    while (!running->is_stopping && running->next < report->planned &&
+           running->count < how_many_at_once(running)) {
+        struct qn_report_entry *entry = &report->entries[running->next++];
+        if (skip_without_a_run(running->jobs, entry)) {
+            conclude(running, entry);
+        } else {
+            (void)start(running, entry, false);
+        }
+    }
+}
+
+/* Of two runs the second one counts, and says that there was a first. */
+static bool runs_again(struct running *running, struct job *job)
+{
+    struct qn_report_entry *entry = job->entry;
+
+    if (job->is_again) {
+        qn_again_conclude(&job->before, &entry->result);
+        qn_run_result_done(&job->before);
+        return false;
+    }
+    return !running->is_stopping && qn_again_is_due(entry->scenario, &entry->result.judgement);
+}
+
+/* What a scenario that ended by itself has left behind. */
+static void kill_orphans(const struct running *running)
+{
+    pid_t children[QN_OPTIONS_JOBS_MAX];
+
+    for (size_t i = 0; i < running->count; i++) {
+        children[i] = running->all[i].child.pid;
+    }
+    qn_process_kill_orphans(children, running->count);
+}
+
+static void take_out(struct running *running, size_t i)
+{
+    running->count--;
+    if (i < running->count) {
+        running->all[i] = running->all[running->count];
+    }
+}
+
+static void end(struct running *running, size_t i)
+{
+    struct qn_jobs *jobs = running->jobs;
+    struct job job = running->all[i];
+    struct qn_report_entry *entry = job.entry;
+
+    take_out(running, i);
+    if (!job.child.has_result) {
+        kill_orphans(running);
+    }
+    entry->is_running = false;
+    jobs->report->running--;
+    if (entry->result.cannot_start) {
+        jobs->cannot_start = entry->result.judgement.text;
+        stop(running);
+        qn_files_remove_tree(job.child.directory);
+        return;
+    }
+    running->ended++;
+    jobs->is_interrupted =
+        jobs->is_interrupted || (entry->result.is_interrupted && !jobs->has_stopped);
+    bool is_due = runs_again(running, &job);
+    keep(jobs, entry, job.child.directory, is_due);
+    qn_files_remove_tree(job.child.directory);
+    if (is_due) {
+        struct qn_run_result before = entry->result;
+        entry->result = (struct qn_run_result){0};
+        struct job *second = start(running, entry, true);
+        if (second != NULL) {
+            second->before = before;
+        } else {
+            qn_run_result_done(&before);
+        }
+    } else if (!entry->result.is_interrupted || !jobs->has_stopped) {
+        conclude(running, entry);
+    }
+}
+
+static void read_children(struct running *running)
+{
+    for (size_t i = running->count; i > 0; i--) {
+        struct job *job = &running->all[i - 1];
+        qn_child_read(&job->child, &job->entry->progress, &job->entry->result);
+        if (job->child.is_over) {
+            end(running, i - 1);
+        }
+    }
+}
+
+static void read_signals(struct running *running)
+{
+    struct signalfd_siginfo info;
+
+    while (read(running->jobs->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) {
+            running->jobs->is_interrupted = true;
+            stop(running);
+        }
+    }
+}
+
+static void wait_for_something(const struct running *running)
+{
+    struct pollfd fds[QN_OPTIONS_JOBS_MAX + 1] = {
+        {.fd = running->jobs->signal_fd, .events = POLLIN}};
+
+    for (size_t i = 0; i < running->count; i++) {
+        fds[i + 1] = (struct pollfd){.fd = running->all[i].child.socket, .events = POLLIN};
+    }
+    (void)poll(fds, running->count + 1, LOOK_EVERY_MS);
+}
+
+/* One that was told to end and does not: its server and its consumers go with it. */
+static void press(const struct running *running)
+{
+    if (running->end_limit_ms == 0 || qn_clock_monotonic_ms() < running->end_limit_ms) {
+        return;
+    }
+    for (size_t i = 0; i < running->count; i++) {
+        qn_child_signal(&running->all[i].child, SIGKILL);
+    }
+}
+
+void qn_jobs_run(struct qn_jobs *jobs)
+{
+    struct running *running = qn_memory_new(sizeof(*running));
+
+    running->jobs = jobs;
+    start_more(running);
+    while (running->count > 0) {
+        wait_for_something(running);
+        read_signals(running);
+        read_children(running);
+        press(running);
+        start_more(running);
+        qn_report_progress(jobs->report);
+    }
+    qn_memory_free(running);
+}
