@@ -90,6 +90,9 @@ bool qn_rules_add(struct qn_plan *plan, const struct qn_options *options, struct
         }
     }
     add_faults(plan, &options->given[QN_SERVE_FAULT], &right);
+    if (!qn_shorthands_add(plan, options, &right, err)) {
+        return false;
+    }
     if (!right) {
         err->message[0] = '\0'; /* it has been said, line by line */
     }

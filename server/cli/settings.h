@@ -52,10 +52,14 @@ QN_MUST_CHECK bool qn_settings_read(const struct qn_options *options,
 /* For GET info. The caller owns the reference. */
 json_t *qn_settings_show(const struct qn_options *options, const struct qn_settings *settings);
 
-/* Adds the rules of --chaos and --fault: all, or none. What is wrong in them is said on stderr, a
- * line for each mistake, and leaves err without a message. */
+/* Adds the rules of --chaos and --fault, and behind them those of the shorthands: all, or none.
+ * What is wrong in them is said on stderr, a line for each mistake, and leaves err without a
+ * message. */
 QN_MUST_CHECK bool qn_rules_add(struct qn_plan *plan, const struct qn_options *options,
                                 struct qn_error *err);
+/* Those of --fail-rate and so on. A wrong rule is told likewise, and *ret_right is false then. */
+QN_MUST_CHECK bool qn_shorthands_add(struct qn_plan *plan, const struct qn_options *options,
+                                     bool *ret_right, struct qn_error *err);
 /* FILE:LINE:COLUMN: what is wrong there. */
 void qn_rules_tell(const char *source, const struct qn_mistakes *mistakes);
 

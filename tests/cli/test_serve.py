@@ -173,6 +173,9 @@ def test_port_in_use(tmp_path):
         ["--config", "/nonexistent/config.json"],
         ["--chaos", "/nonexistent/rules"],
         ["--fault", "nonsense"],
+        *([option, value] for option in ("--fail-rate", "--throttle-rate", "--lose-delete-rate", "--duplicate-rate", "--reset-rate")
+          for value in ("1.1", "-0.1", "5%", "often", "0x1", "nan", "1e-3", "0.1 do hang")),
+        *(["--latency", value] for value in ("50", "-5ms", "50ms~", "~5ms", "5ms~6ms", "50ms~20", "50ms 20ms", "soon", "5ms~1ms~1ms")),
         ["--failpoint", "nonsense"],
         ["--failpoint", "ring.mid_append=sometimes"],
     ],
