@@ -147,6 +147,7 @@ static void plan(struct checking *checking)
         if (is_wanted(checking, scenario)) {
             report->entries[report->planned++].scenario = scenario;
         }
+        report->total += checking->options.is_fifo ? scenario->for_fifo : scenario->for_standard;
     }
 }
 
@@ -175,7 +176,10 @@ static int run_all(struct checking *checking)
     };
 
     plan(checking);
+    report->streams_tap =
+        checking->options.tap_path != NULL && strcmp(checking->options.tap_path, "-") == 0;
     qn_report_begin(report);
+    qn_report_tap_stream(report, NULL);
     qn_jobs_run(&jobs);
     if (jobs.cannot_start != NULL) {
         (void)fprintf(stderr, "quern check: %s\n", jobs.cannot_start);
@@ -183,6 +187,9 @@ static int run_all(struct checking *checking)
         return QN_CHECK_USAGE;
     }
     leave_out_the_rest(report);
+    if (jobs.is_interrupted || jobs.has_stopped) {
+        qn_report_tap_bail_out(report, jobs.is_interrupted ? "interrupted" : "a failure");
+    }
     qn_report_end(report);
     if (jobs.has_stopped && report->count < report->planned) {
         (void)fprintf(report->console, " ended at the first failure: %zu scenarios were not run\n",

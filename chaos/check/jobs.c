@@ -146,6 +146,7 @@ static void conclude(struct running *running, struct qn_report_entry *entry)
     report->done++;
     qn_report_progress_clear(report);
     qn_report_entry_print(report, entry);
+    qn_report_tap_stream(report, entry);
     learn(report, entry);
     if (jobs->options->fail_fast && !running->is_stopping &&
         is_failure(jobs->options, entry->result.judgement.outcome)) {

@@ -29,6 +29,7 @@ struct qn_check_options {
     const char *junit_path;
     const char *tap_path;
     const char *html_path;
+    const char *badge_path;
     const char *tempo;    /* fast, normal, real */
     int64_t visibility_s; /* 0: by tempo */
     int64_t startup_ms;
@@ -61,6 +62,7 @@ struct qn_check_options {
     bool verbose;
     bool wants_help;
     bool wants_list;
+    bool wants_checklist;
     char **command;             /* ends in NULL */
     struct qn_text_list traces; /* of quern judge */
     struct qn_arena *texts;     /* of quern.json; NULL without one */

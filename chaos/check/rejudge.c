@@ -195,6 +195,9 @@ static int judge_all(struct judging *judging)
             return complain(&err);
         }
     }
+    if (judging->options.wants_checklist) {
+        qn_report_checklists_print(report);
+    }
     if (!qn_report_write(report, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;

@@ -114,16 +114,23 @@ static void append_evidence(const struct qn_report *report, const json_t *item, 
     }
 }
 
-static void append_item(const struct qn_report *report, const json_t *item, struct qn_buf *buf)
+static enum mark worst_of(const struct qn_report *report, const json_t *item)
 {
     enum mark worst = NOT_SEEN;
-    struct qn_fill fill;
-    struct qn_buf part;
 
     for (size_t i = 0; i < report->count; i++) {
         enum mark mark = look_at(item, &report->entries[i]);
         worst = mark > worst ? mark : worst;
     }
+    return worst;
+}
+
+static void append_item(const struct qn_report *report, const json_t *item, struct qn_buf *buf)
+{
+    enum mark worst = worst_of(report, item);
+    struct qn_fill fill;
+    struct qn_buf part;
+
     qn_buf_init(&part, SIZE_MAX / 2);
     qn_page_badge(&part, marks[worst].css_class, marks[worst].word);
     qn_fill_begin(&fill, "checklist-row");
@@ -175,5 +182,46 @@ void qn_page_checklists(const struct qn_report *report, struct qn_buf *buf)
         qn_buf_clear(&rows);
     }
     qn_buf_done(&rows);
+    json_decref(lists);
+}
+
+/* The scenarios that say so, where something is not as it should be. */
+static void print_item(const struct qn_report *report, const json_t *item)
+{
+    enum mark worst = worst_of(report, item);
+    const char *outside = json_string_value(json_object_get(item, "outside"));
+    size_t told = 0;
+
+    (void)fprintf(report->console, "  %-8s  %s", outside != NULL ? "-" : marks[worst].word,
+                  json_string_value(json_object_get(item, "text")));
+    if (outside != NULL) {
+        (void)fprintf(report->console, " (cannot be seen from outside: %s)", outside);
+    }
+    for (size_t i = 0; i < report->count && worst >= OPEN; i++) {
+        if (look_at(item, &report->entries[i]) == worst && told++ < EVIDENCE_MAX) {
+            (void)fprintf(report->console, "%s%.*s", told > 1 ? ", " : ": ",
+                          QN_STR_ARG(report->entries[i].scenario->id));
+        }
+    }
+    (void)fputc('\n', report->console);
+}
+
+void qn_report_checklists_print(const struct qn_report *report)
+{
+    json_t *lists = read_lists();
+    size_t i;
+    size_t j;
+    const json_t *list;
+    const json_t *item;
+
+    json_array_foreach(lists, i, list)
+    {
+        (void)fprintf(report->console, "\n %s\n",
+                      json_string_value(json_object_get(list, "title")));
+        json_array_foreach(json_object_get(list, "items"), j, item)
+        {
+            print_item(report, item);
+        }
+    }
     json_decref(lists);
 }

@@ -160,5 +160,8 @@ void qn_report_end(const struct qn_report *report)
     } else {
         (void)fprintf(report->console, " messages %" PRId64 " sent\n", sent);
     }
+    if (report->options->wants_checklist) {
+        qn_report_checklists_print(report);
+    }
     qn_report_print_paths(report);
 }

@@ -70,6 +70,7 @@ static json_t *summary(const struct qn_report *report)
     for (size_t i = 0; i < QN_OUTCOME_COUNT; i++) {
         set_number(object, names[i], (int64_t)counts[i]);
     }
+    set(object, "level", json_string(qn_report_level_name(qn_report_level(report))));
     set(object, "semantics", json_string(qn_report_semantics(report)));
     return object;
 }

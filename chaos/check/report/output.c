@@ -16,6 +16,7 @@ static const struct format {
     {"--junit", offsetof(struct qn_check_options, junit_path), qn_report_junit},
     {"--tap", offsetof(struct qn_check_options, tap_path), qn_report_tap},
     {"--html", offsetof(struct qn_check_options, html_path), qn_report_html},
+    {"--badge", offsetof(struct qn_check_options, badge_path), qn_report_badge},
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
@@ -109,6 +110,9 @@ bool qn_report_write(const struct qn_report *report, struct qn_error *err)
 
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
         const char *path = path_of(&formats[i], report->options);
+        if (formats[i].render == qn_report_tap && report->streams_tap) {
+            continue; /* it is told already */
+        }
         /* One that cannot be written takes nothing from the others. */
         if (path != NULL && !write_one(report, &formats[i], path) && ok) {
             ok = qn_fail(err, QN_ERR_INTERNAL, "%s %s: %s", formats[i].option, path,

@@ -28,7 +28,9 @@ struct qn_report {
     size_t planned; /* how many entries there are while it runs */
     size_t running; /* of them */
     size_t done;    /* of them */
+    size_t total;   /* scenarios of the profile that there are; 0: not known */
     FILE *console;
+    bool streams_tap;  /* to stdout, as scenarios end */
     bool colours;      /* words say the same */
     bool is_live;      /* a line may be drawn over */
     bool has_progress; /* such a line is there now */
@@ -62,10 +64,22 @@ void qn_report_json(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_junit(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_tap(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_html(const struct qn_report *report, struct qn_buf *buf);
+void qn_report_badge(const struct qn_report *report, struct qn_buf *buf);
+/* With "--tap -" each test is told when it ends, numbered as they end; entry NULL: the head. */
+void qn_report_tap_stream(const struct qn_report *report, const struct qn_report_entry *entry);
+void qn_report_tap_bail_out(const struct qn_report *report, const char *reason);
+/* checklists.c: the three lists of the HTML report on the console. */
+void qn_report_checklists_print(const struct qn_report *report);
 
 /* words.c: what the forms say alike. */
 /* How often each outcome occurred. */
 void qn_report_count(const struct qn_report *report, size_t counts[QN_OUTCOME_COUNT]);
+/* How much of the suite is passed: every must, and every should as well. Partial: nothing was
+ * broken, but not all of the suite's scenarios were run. */
+enum qn_report_level { QN_REPORT_NONE, QN_REPORT_PARTIAL, QN_REPORT_CORE, QN_REPORT_STRICT };
+enum qn_report_level qn_report_level(const struct qn_report *report);
+/* "failed", "partial", "core", "strict". */
+const char *qn_report_level_name(enum qn_report_level level);
 /* "effectively-once", "at-least-once", "at-most-once", or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);
 /* "pass", "fail", "not observable"; "must", "should", "info". */

@@ -80,31 +80,63 @@ static void append_diagnostics(struct qn_buf *buf, const struct qn_report *repor
     qn_buf_append_literal(buf, "  ...\n");
 }
 
+static void append_test(struct qn_buf *buf, const struct qn_report *report,
+                        const struct qn_report_entry *entry, size_t number)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    enum qn_outcome outcome = judgement->outcome;
+
+    qn_buf_append_format(buf, "%sok %zu - ", is_ok(report, outcome) ? "" : "not ", number);
+    append_line_text(buf, entry->scenario->id);
+    if (outcome == QN_OUTCOME_SKIP) {
+        qn_buf_append_literal(buf, " # SKIP ");
+        append_line_text(buf, qn_str_from_cstr(judgement->text));
+    } else if (outcome == QN_OUTCOME_WARN && !report->options->strict) {
+        qn_buf_append_literal(buf, " # " UNFINISHED " should: ");
+        append_line_text(buf, qn_str_from_cstr(judgement->text));
+    }
+    qn_buf_append_char(buf, '\n');
+    if (outcome != QN_OUTCOME_PASS && outcome != QN_OUTCOME_SKIP) {
+        append_diagnostics(buf, report, entry);
+    }
+}
+
 void qn_report_tap(const struct qn_report *report, struct qn_buf *buf)
 {
     bool is_interrupted = false;
 
     qn_buf_append_format(buf, "TAP version 14\n1..%zu\n", report->count);
     for (size_t i = 0; i < report->count; i++) {
-        const struct qn_report_entry *entry = &report->entries[i];
-        const struct qn_judgement *judgement = &entry->result.judgement;
-        enum qn_outcome outcome = judgement->outcome;
-        qn_buf_append_format(buf, "%sok %zu - ", is_ok(report, outcome) ? "" : "not ", i + 1);
-        append_line_text(buf, entry->scenario->id);
-        if (outcome == QN_OUTCOME_SKIP) {
-            qn_buf_append_literal(buf, " # SKIP ");
-            append_line_text(buf, qn_str_from_cstr(judgement->text));
-        } else if (outcome == QN_OUTCOME_WARN && !report->options->strict) {
-            qn_buf_append_literal(buf, " # " UNFINISHED " should: ");
-            append_line_text(buf, qn_str_from_cstr(judgement->text));
-        }
-        qn_buf_append_char(buf, '\n');
-        if (outcome != QN_OUTCOME_PASS && outcome != QN_OUTCOME_SKIP) {
-            append_diagnostics(buf, report, entry);
-        }
-        is_interrupted = is_interrupted || entry->result.is_interrupted;
+        append_test(buf, report, &report->entries[i], i + 1);
+        is_interrupted = is_interrupted || report->entries[i].result.is_interrupted;
     }
     if (is_interrupted) {
         qn_buf_append_literal(buf, "Bail out! interrupted\n");
+    }
+}
+
+void qn_report_tap_stream(const struct qn_report *report, const struct qn_report_entry *entry)
+{
+    struct qn_buf text;
+
+    if (!report->streams_tap) {
+        return;
+    }
+    qn_buf_init(&text, SIZE_MAX / 2);
+    if (entry == NULL) {
+        qn_buf_append_format(&text, "TAP version 14\n1..%zu\n", report->planned);
+    } else {
+        append_test(&text, report, entry, report->done);
+    }
+    (void)fwrite(text.ptr, 1, text.len, stdout);
+    (void)fflush(stdout);
+    qn_buf_done(&text);
+}
+
+void qn_report_tap_bail_out(const struct qn_report *report, const char *reason)
+{
+    if (report->streams_tap) {
+        (void)printf("Bail out! %s\n", reason);
+        (void)fflush(stdout);
     }
 }

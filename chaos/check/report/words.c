@@ -30,6 +30,36 @@ void qn_report_count(const struct qn_report *report, size_t counts[QN_OUTCOME_CO
     }
 }
 
+enum qn_report_level qn_report_level(const struct qn_report *report)
+{
+    size_t counts[QN_OUTCOME_COUNT];
+    size_t of_profile = 0;
+
+    qn_report_count(report, counts);
+    for (size_t i = 0; i < report->count; i++) {
+        of_profile += report->entries[i].is_of_profile;
+    }
+    if (counts[QN_OUTCOME_FAIL] + counts[QN_OUTCOME_INCONCLUSIVE] + counts[QN_OUTCOME_ERROR] > 0) {
+        return QN_REPORT_NONE;
+    }
+    if (of_profile < report->total || counts[QN_OUTCOME_PASS] == 0) {
+        return QN_REPORT_PARTIAL;
+    }
+    return counts[QN_OUTCOME_WARN] > 0 ? QN_REPORT_CORE : QN_REPORT_STRICT;
+}
+
+const char *qn_report_level_name(enum qn_report_level level)
+{
+    static const char *const names[] = {
+        [QN_REPORT_NONE] = "failed",
+        [QN_REPORT_PARTIAL] = "partial",
+        [QN_REPORT_CORE] = "core",
+        [QN_REPORT_STRICT] = "strict",
+    };
+
+    return names[level];
+}
+
 const char *qn_report_semantics(const struct qn_report *report)
 {
     bool loses = false;

@@ -1,0 +1,93 @@
+"""What `quern check` gives beside the console: TAP while it runs, the badge, the checklists."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+import tap
+from commands import environment, refused, run
+from exchange import process
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORKER = [sys.executable, str(ROOT / "tests/consumers/reference.py")]
+EARLY = [sys.executable, str(ROOT / "tests/consumers/mutants.py"), "--bug", "early-ack"]
+TRACES = ROOT / "tests/check/traces"
+IDLE = ["sleep", "60"]
+TWO = ["--only", "base.ack-after-effect", "--only", "std.delete-lost"]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("good")
+    words = ["check", *TWO, "--waive", "std.delete-lost=later", "--checklist", "--badge", str(folder / "b.svg"),
+             "--json", str(folder / "r.json"), "--", *WORKER]
+    answer = run(*words)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    return answer.stdout, (folder / "b.svg").read_text(), json.loads((folder / "r.json").read_text())
+
+
+def test_tap_on_stdout_is_told_while_it_runs():
+    child = subprocess.Popen([process.program(), "check", *TWO, "--startup-timeout", "1s", "--tap", "-", "--", *IDLE],
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment())
+    lines = []
+    for line in child.stdout:
+        lines.append(line)
+        if line.startswith("not ok 1"):
+            assert child.poll() is None  # the second one is still to come
+    assert child.wait(30) == 3
+    assert lines[:2] == ["TAP version 14\n", "1..2\n"]
+    tests, bail = tap.read("".join(lines))
+    assert [(test["ok"], test["block"]["verdict"]) for test in tests] == [("not ok", "INCONCLUSIVE")] * 2
+    assert bail is None
+
+
+def test_tap_says_when_the_run_is_cut_short():
+    answer = run("check", *TWO, "--fail-fast", "--tap", "-", "--", *EARLY, timeout_s=120)
+    assert answer.returncode == 1
+    assert answer.stdout.splitlines()[1] == "1..2"
+    assert answer.stdout.splitlines()[-1] == "Bail out! a failure"
+    assert "ended at the first failure" in answer.stderr
+
+
+def test_the_badge_says_level_counts_and_version(good):
+    _, text, report = good
+    root = ElementTree.fromstring(text)
+    left, right = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert left == "quern %s standard" % report["tool"]
+    total = sum("standard" in line.split()[1] for line in run("check", "--list").stdout.splitlines())
+    assert right == "partial: 1 of %d pass, 1 waived" % total
+    assert root.get("aria-label") == left + ", " + right
+    assert report["summary"]["level"] == "partial"
+
+
+def test_a_failure_is_on_the_badge(tmp_path):
+    badge = tmp_path / "b.svg"
+    run("check", "--only", "base.ack-after-effect", "--badge", str(badge), "--", *EARLY)
+    assert re.search(r"failed: 0 of \d+ pass, 1 fail<", badge.read_text())
+
+
+def test_a_badge_that_cannot_be_written_is_refused_before_the_run(tmp_path):
+    path = str(tmp_path / "no" / "b.svg")
+    assert "--badge " + path in refused("check", "--badge", path, "--", "x")
+    same = str(tmp_path / "same")
+    assert "both name" in refused("check", "--json", same, "--badge", same, "--", "x")
+
+
+def test_the_checklists_are_on_the_console(good):
+    text, _, _ = good
+    lists = json.loads((ROOT / "chaos/check/report/html/checklists.json").read_text())
+    for one in lists:
+        assert "\n " + one["title"] + "\n" in text
+        for item in one["items"]:
+            (line,) = [line for line in text.splitlines() if line[12:].startswith(item["text"])][:1]
+            assert line.split("  ")[1] in ("held", "not seen", "-"), line
+    assert re.search(r"^  held  ", text, re.M) and re.search(r"^  not seen  ", text, re.M)
+
+
+def test_a_broken_item_names_its_scenarios():
+    answer = run("judge", "--checklist", str(TRACES / "once-broken.jsonl"))
+    assert answer.returncode == 1
+    assert re.search(r"^  broken    .*: test", answer.stdout, re.M), answer.stdout
