@@ -7,7 +7,7 @@
 #include "chaos/plan.h"
 #include "chaos/verbs.h"
 
-enum { SENTENCE_MAX = 512 };
+enum { SENTENCE_MAX = 1024 };
 
 static bool refuse(const struct qn_rule *rule, struct qn_str source, struct qn_mistakes *mistakes,
                    const char *format, ...) QN_PRINTF(4, 5);

@@ -283,9 +283,31 @@ static bool parse_as(struct qn_parse *parse)
     return true;
 }
 
-static bool parse_end(struct qn_parse *parse)
+/* The right word at the wrong place is told where it belongs. */
+static bool fail_behind(struct qn_parse *parse)
 {
     static const char *const words[] = {"then", "as", "unsound"};
+    struct qn_lex *lex = &parse->lex;
+    bool is_condition = qn_lex_is(lex, "where") || qn_lex_is(lex, "at");
+
+    for (size_t i = 0; i < qn_when_word_count; i++) {
+        is_condition = is_condition || qn_lex_is(lex, qn_when_words[i]);
+    }
+    if (is_condition) {
+        return qn_lex_fail_at(lex, lex->from, "\"%.*s\" stands before `do`", QN_STR_ARG(lex->text));
+    }
+    if (qn_lex_is(lex, "unsound") && parse->rule->unsound) {
+        return qn_lex_fail_at(lex, lex->from, "\"unsound\" is said already");
+    }
+    if (!qn_str_is_none(parse->rule->name)) {
+        return qn_lex_fail_expected(lex, "the end of the rule behind its name");
+    }
+    return qn_lex_fail_words(lex, "the end of the rule or one of", words,
+                             sizeof(words) / sizeof(words[0]));
+}
+
+static bool parse_end(struct qn_parse *parse)
+{
     struct qn_lex *lex = &parse->lex;
 
     if (!parse->rule->unsound) {
@@ -295,7 +317,7 @@ static bool parse_end(struct qn_parse *parse)
         return false;
     }
     if (lex->kind != QN_LEX_END) {
-        return qn_lex_fail_words(lex, "the end of the rule or one of", words, 3);
+        return fail_behind(parse);
     }
     return !lex->failed;
 }

@@ -83,7 +83,7 @@ Test(add, a_name_is_taken_once_by_a_file_and_by_what_was_there)
                             "on any do hold as \"a\"\n"));
     cr_expect_eq(mistakes.count, 3);
     expect(0, 1, 19, "there is a rule with the name \"mine\" already");
-    expect(1, 3, 16, "expected the end of the rule");
+    expect(1, 3, 16, "\"at\" stands before `do`");
     expect(2, 4, 19, "there is a rule with the name \"a\" already");
 }
 

@@ -71,6 +71,20 @@ Test(refusal, lists_the_legal_words_when_none_is_near)
     refused("on any do hang 7", "expected the end of the rule or one of (then, as or unsound)");
 }
 
+Test(refusal, a_word_at_the_wrong_place_is_told_the_right_one)
+{
+    refused("on any do hang once", "column 16: \"once\" stands before `do`");
+    refused("on any do hang where queue=q", "column 16: \"where\" stands before `do`");
+    refused("on any do hang at arrive", "column 16: \"at\" stands before `do`");
+    refused("on any do hang as x nth 3", "column 21: \"nth\" stands before `do`");
+    refused("on any do hang unsound unsound", "column 24: \"unsound\" is said already");
+    refused("unsound on any do hang unsound", "column 24: \"unsound\" is said already");
+    refused("on any do hang as x then hang",
+            "column 21: expected the end of the rule behind its name, found \"then\"");
+    refused("on any do hang as x as y",
+            "column 21: expected the end of the rule behind its name, found \"as\"");
+}
+
 Test(refusal, says_what_was_expected_where_the_text_ends)
 {
     refused("", "line 1, column 1: expected \"on\", found the end");
