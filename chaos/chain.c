@@ -262,6 +262,21 @@ static void drop(struct qn_plan_effect **place, const struct qn_plan_rule *from)
     }
 }
 
+static void forget(struct qn_plan_effect *effect, const struct qn_plan_rule *from)
+{
+    for (; effect != NULL; effect = effect->next) {
+        if (effect->from == from) {
+            effect->from = NULL;
+        }
+    }
+}
+
+void qn_chain_forget(struct qn_plan *plan, const struct qn_plan_rule *from)
+{
+    forget(plan->effects, from);
+    forget(plan->waiting, from);
+}
+
 void qn_chain_drop(struct qn_plan *plan, const struct qn_plan_rule *from)
 {
     drop(&plan->effects, from);

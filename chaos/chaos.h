@@ -83,6 +83,8 @@ unsigned qn_plan_may_apply(struct qn_plan *plan, enum qn_chaos_point point,
 /* Whether what happens inside the server has to be told: there are rules for it, or a rule has
  * fired, and who looks into the trace wants to see around it. */
 bool qn_plan_wants_events(const struct qn_plan *plan);
+/* Whether there are rules, or effects that wait. */
+bool qn_plan_has_work(const struct qn_plan *plan);
 /* Whether deleted messages may be wanted back. */
 bool qn_plan_resurrects(const struct qn_plan *plan);
 /* The verdict on one request at one point. Counters move here, in the order of the calls: each
@@ -104,6 +106,12 @@ struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
 /* An internal event was appended to the trace, or the clock reached now_ms (event NULL: ticks). May
  * queue effects and events for qn_plan_take_events. Never calls back. */
 void qn_plan_observe(struct qn_plan *plan, const struct qn_event *event, int64_t now_ms);
+/* Queues the effects of actions ("expire-lease", "after 2s purge of q") as if a rule called `name`
+ * had fired for the event, of which queue, message_id, handle, receive_count and instance count. No
+ * rule stays. False: mistakes says what is wrong. */
+QN_MUST_CHECK bool qn_plan_act(struct qn_plan *plan, struct qn_str text, struct qn_str name,
+                               const struct qn_event *event, int64_t now_ms,
+                               struct qn_mistakes *mistakes);
 /* The earliest instant at which the plan wants to be asked again (ticks, effects with `after`),
  * INT64_MAX for never. */
 int64_t qn_plan_next_ms(const struct qn_plan *plan);

@@ -129,6 +129,8 @@ int64_t qn_chain_restart_ms(const struct qn_rule *rule);
 enum qn_rule_verb qn_chain_queue(struct qn_plan *plan, const struct qn_plan_rule *from,
                                  const struct qn_plan_scene *scene,
                                  const struct qn_rule_decision *decision);
+/* The rule goes, and what it queued stays. */
+void qn_chain_forget(struct qn_plan *plan, const struct qn_plan_rule *from);
 /* Forgets what is queued; with a rule, its effects only. */
 void qn_chain_drop(struct qn_plan *plan, const struct qn_plan_rule *from);
 

@@ -79,7 +79,7 @@ void qn_keep_refresh(struct qn_loop *loop)
 {
     struct qn_legacy *legacy = loop->parts.legacy;
 
-    loop->has_rules = qn_plan_rule_count(loop->parts.plan) > 0;
+    loop->has_rules = qn_plan_has_work(loop->parts.plan);
     loop->events.wanted = loop->trace_is_wanted || qn_plan_wants_events(loop->parts.plan);
     qn_engine_keep_deleted(loop->parts.engine, qn_plan_resurrects(loop->parts.plan));
     qn_restore_refresh(loop);

@@ -30,6 +30,7 @@ static const struct route routes[] = {
     {"POST", "/_quern/rules", qn_control_add_rules, ""},
     {"DELETE", "/_quern/rules", qn_control_remove_rules, "name"},
     {"POST", "/_quern/rules/", qn_control_change_rule, ""},
+    {"POST", "/_quern/act", qn_control_act, ""},
     {"GET", "/_quern/failpoints", qn_control_failpoints, ""},
     {"POST", "/_quern/failpoints", qn_control_arm_failpoints, ""},
     {"DELETE", "/_quern/failpoints", qn_control_disarm_failpoints, "name"},

@@ -34,6 +34,8 @@ qn_control_page qn_control_clock, qn_control_move_clock;
 /* GET, POST, DELETE rules, POST rules/NAME/enable, disable and release */
 qn_control_page qn_control_rules, qn_control_add_rules, qn_control_remove_rules,
     qn_control_change_rule;
+/* POST act */
+qn_control_page qn_control_act;
 /* GET, POST, DELETE failpoints */
 qn_control_page qn_control_failpoints, qn_control_arm_failpoints, qn_control_disarm_failpoints;
 /* GET trace */
