@@ -4,7 +4,7 @@
 #include "chaos/check/scenario.h"
 #include "chaos/lex.h"
 
-enum kind { TEXT, NUMBER, TEXTS, OBJECTS, FAULTS, OBJECT };
+enum kind { TEXT, NUMBER, COUNT, TEXTS, OBJECTS, FAULTS, OBJECT };
 
 struct member {
     const char *name;
@@ -45,7 +45,7 @@ static const struct member end_members[] = {
 };
 static const struct member fault_members[] = {
     {"rule", TEXT, NULL, NULL},
-    {"planned", NUMBER, NULL, NULL},
+    {"planned", COUNT, NULL, NULL},
     {NULL, TEXT, NULL, NULL},
 };
 
@@ -147,8 +147,9 @@ static void check_value(struct place *place, const json_t *value, const struct m
         check_word(place, value, member->words);
         break;
     case NUMBER:
-        if (!json_is_integer(value) || json_integer_value(value) < 1) {
-            complain(place, "is a whole number from 1 on");
+    case COUNT:
+        if (!json_is_integer(value) || json_integer_value(value) < (member->kind == NUMBER)) {
+            complain(place, "is a whole number from %d on", member->kind == NUMBER);
         }
         break;
     case TEXTS:

@@ -31,6 +31,7 @@ import urllib.request
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 BATCH = 10
 WAIT_S = 5  # well below the grace period: a poll under way at SIGTERM is waited for
@@ -38,7 +39,7 @@ LEASE_MARGIN_S = 0.5  # the lease began a little before its message arrived here
 SINK_TIMEOUT_S = 60
 DELETE_ATTEMPTS = 4
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.5, 8.0
-API_ERRORS = (BotoCoreError, ClientError)
+API_ERRORS = (BotoCoreError, ClientError, ResponseParserError)  # the last: a cut answer
 
 
 class Retry(Exception):
