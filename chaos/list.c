@@ -40,7 +40,7 @@ static void add_queues(json_t *list, const struct qn_rule_pred *pred)
     }
 }
 
-/* What the rule calls a queue, with the wildcards it uses. */
+/* What the rule calls a queue, with the wildcards it uses, but for one that it makes itself. */
 static json_t *queues_of(const struct qn_rule *rule)
 {
     json_t *list = json_array();
@@ -48,7 +48,8 @@ static json_t *queues_of(const struct qn_rule *rule)
     add_queues(list, rule->where);
     for (size_t i = 0; i < rule->action_count; i++) {
         add_queues(list, rule->actions[i].entries);
-        if (!qn_str_is_none(rule->actions[i].queue)) {
+        if (!qn_str_is_none(rule->actions[i].queue) &&
+            rule->actions[i].verb != QN_DO_CREATE_QUEUE) {
             add_queue(list, rule->actions[i].queue);
         }
     }

@@ -337,6 +337,11 @@ void qn_keep_mark(struct qn_loop *loop, struct qn_str name);
 /* To be called when rules or readers have changed. */
 void qn_keep_refresh(struct qn_loop *loop);
 
+/* ---- rule_queues.c ---- */
+
+/* Of the queues of a row of qn_plan_list those that are not there. The caller owns the list. */
+json_t *qn_rule_queues_unknown(const struct qn_loop *loop, const json_t *rule);
+
 /* ---- record.c, record_start.c: lines of the recording; only to be called when there is one ----
  */
 

@@ -226,3 +226,9 @@ Test(list, a_rule_that_was_switched_off_is_off_even_when_it_is_done)
     cr_assert(qn_plan_enable(plan, QN_STR("a"), true));
     expect(0, "state", "\"done\"");
 }
+
+Test(list, a_queue_that_the_rule_makes_is_none_that_it_waits_for)
+{
+    add("on ListQueues do create-queue made then purge of other");
+    expect(0, "queues", "[\"other\"]");
+}

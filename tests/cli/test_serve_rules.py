@@ -104,3 +104,11 @@ def test_a_word_that_is_near_to_none_names_all():
 def test_profile_that_the_server_cannot_carry_out_says_where():
     lines = refused_lines("--chaos", "crashy")
     assert places(lines) == ["crashy:15:32"] and "--db" in lines[0]
+
+
+def test_queues_that_are_not_there_are_told_at_the_start(start):
+    """A slip in a queue's name would make a rule that never fires, and nobody would know."""
+    server = start("--queue", "orders", "--fault", 'on any where queue in (orders, ordrs) or queue ~ "o*" nth 9 do hang as a',
+                   "--fault", "on any nth 9 do create-queue x as b", "--fault", "on any where queue = orders nth 9 do hang as c")
+    told = [line for line in server.log().splitlines() if "not there" in line]
+    assert told == ["info chaos: a rule names a queue that is not there (yet) rule=a queue=ordrs"]

@@ -1,40 +1,16 @@
 /* Fault rules: list, add, remove, enable and disable, and letting go what they hold. */
 #include "server/http/control/control.h"
 
-#include "chaos/rule.h"
-
-/* Whether a queue has this name, or one that fits the wildcards. */
-static bool queue_exists(const struct qn_loop *loop, struct qn_str pattern)
-{
-    struct qn_queue *queue;
-
-    for (size_t i = 0; (queue = qn_engine_queue_at(loop->parts.engine, i)) != NULL; i++) {
-        if (qn_rule_glob(pattern, qn_queue_name(queue))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What the plan does not know: which queues there are, and which calls wait. */
 static void complete(const struct qn_loop *loop, json_t *rule)
 {
     struct qn_str name = qn_str_from_cstr(json_string_value(json_object_get(rule, "name")));
-    json_t *unknown = json_array();
     json_int_t held = 0;
-    size_t i;
-    json_t *queue;
 
-    json_array_foreach(json_object_get(rule, "queues"), i, queue)
-    {
-        if (!queue_exists(loop, qn_str(json_string_value(queue), json_string_length(queue)))) {
-            json_array_append(unknown, queue);
-        }
-    }
     for (const struct qn_call *call = loop->held.first; call != NULL; call = call->next) {
         held += qn_str_equal(call->rule, name);
     }
-    json_object_set_new(rule, "queues_unknown", unknown);
+    json_object_set_new(rule, "queues_unknown", qn_rule_queues_unknown(loop, rule));
     json_object_set_new(rule, "held", json_integer(held));
 }
 
