@@ -212,8 +212,6 @@ static void check_object(struct place *place, const json_t *object, const struct
 static void check_judged(struct place *place, const json_t *object)
 {
     static const char *const lists[] = {"must", "should", "info"};
-    const struct qn_history nothing = {0};
-    const struct qn_judge_input in = {.history = &nothing, .level = QN_LEVEL_SINK};
     size_t i;
     const json_t *item;
 
@@ -221,11 +219,10 @@ static void check_judged(struct place *place, const json_t *object)
         json_array_foreach(json_object_get(object, lists[list]), i, item)
         {
             struct qn_str text = qn_str_from_cstr(json_string_value(item));
-            struct qn_finding finding = {0};
+            struct qn_judge_rule rule;
             struct qn_error err;
             (void)snprintf(place->path, sizeof(place->path), "%s[%zu]", lists[list], i);
-            if (json_is_string(item) && qn_judge_checker(text) == NULL &&
-                !qn_judge_expression(&in, text, &finding, &err)) {
+            if (json_is_string(item) && !qn_judge_rule_read(text, &rule, &err)) {
                 complain(place, "%s", err.message);
             }
         }

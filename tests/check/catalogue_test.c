@@ -129,7 +129,7 @@ static const char *const invariants[] = {
     "DRAINED",         "DLQ-EXACT",  "NEWEST-HANDLE", "LEASE-COVER",      "START-LIVE",
     "NO-GHOST-EXTEND", "BOUNDED",    "GROUP-SERIAL",  "GROUP-ORDER",      "NO-GAP-ACK",
     "BACKOFF",         "QUIET",      "EXIT-IN-GRACE", "NO-STRAND",        "PROGRESS",
-    "SURVIVES"};
+    "SURVIVES",        "DISTINCT-IDS"};
 
 enum { INVARIANT_COUNT = sizeof(invariants) / sizeof(invariants[0]) };
 

@@ -46,10 +46,9 @@ static void expect_judgeable(const struct qn_scenario *scenario)
         json_array_foreach(json_object_get(scenario->json, lists[list]), i, item)
         {
             struct qn_str text = qn_str_from_cstr(json_string_value(item));
-            struct qn_finding finding = {0};
-            cr_expect(qn_judge_checker(text) != NULL ||
-                          qn_judge_expression(&in, text, &finding, &err),
-                      "%s: %s", scenario->id.ptr, json_string_value(item));
+            struct qn_judge_rule rule;
+            cr_expect(qn_judge_rule_read(text, &rule, &err), "%s: %s", scenario->id.ptr,
+                      err.message);
         }
     }
     int64_t limit_ms;

@@ -51,6 +51,13 @@ static void judge_delete(const struct qn_table *effects, const struct qn_table *
     }
 }
 
+/* A message that can never succeed, and a consumer that says it throws such away. */
+static bool may_be_dropped(const struct qn_judge_input *in, struct qn_str key)
+{
+    return qn_judge_is_excepted(in, key) ||
+           (in->poison == QN_POISON_DISCARD && qn_judge_is_poison(in, key));
+}
+
 void qn_judge_ack_after_effect(const struct qn_judge_input *in, struct qn_finding *ret_finding)
 {
     struct qn_table effects;
@@ -65,15 +72,16 @@ void qn_judge_ack_after_effect(const struct qn_judge_input *in, struct qn_findin
     qn_table_init(&arrivals, sizeof(uint64_t));
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_REJECT ||
-            event->kind == QN_CHECK_RECONCILE) {
+        if (qn_judge_settles(in, event)) {
             struct settled *settled = qn_table_at(&effects, event->k);
             settled->seq = settled->seq != 0 ? settled->seq : event->seq;
         } else if (event->kind == QN_CHECK_API_IN && qn_judge_counts(in, event)) {
             note_call(&arrivals, event);
         } else if (event->kind == QN_CHECK_MSG_DELETE && qn_judge_on_source(in, event)) {
             count++;
-            judge_delete(&effects, &arrivals, event, ret_finding);
+            if (!may_be_dropped(in, event->k)) {
+                judge_delete(&effects, &arrivals, event, ret_finding);
+            }
         }
     }
     if (ret_finding->result == QN_RESULT_PASS) {

@@ -14,6 +14,23 @@ void qn_finding_set(struct qn_finding *finding, enum qn_result result, const cha
     va_end(args);
 }
 
+bool qn_finding_break(struct qn_finding *finding, enum qn_severity severity, const char *format,
+                      ...)
+{
+    va_list args;
+
+    if (finding->result == QN_RESULT_FAIL && finding->severity <= severity) {
+        return false;
+    }
+    finding->result = QN_RESULT_FAIL;
+    finding->severity = severity;
+    finding->witness_count = 0;
+    va_start(args, format);
+    (void)vsnprintf(finding->text, sizeof(finding->text), format, args);
+    va_end(args);
+    return true;
+}
+
 void qn_finding_witness(struct qn_finding *finding, uint64_t seq)
 {
     if (finding->witness_count < QN_WITNESS_MAX) {
@@ -31,6 +48,69 @@ bool qn_judge_counts(const struct qn_judge_input *in, const struct qn_check_even
 bool qn_judge_on_source(const struct qn_judge_input *in, const struct qn_check_event *event)
 {
     return qn_judge_counts(in, event) && qn_str_equal(event->queue, in->queue);
+}
+
+bool qn_judge_is_state(const struct qn_check_event *event)
+{
+    return event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY;
+}
+
+bool qn_judge_fits(struct qn_str text, struct qn_str pattern)
+{
+    return qn_str_ends_with(pattern, QN_STR("*"))
+               ? qn_str_starts_with(text, qn_str_first(pattern, pattern.len - 1))
+               : qn_str_equal(text, pattern);
+}
+
+bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_event *event,
+                      struct qn_str action)
+{
+    return (event->kind == QN_CHECK_API_IN || event->kind == QN_CHECK_API_OUT) &&
+           qn_judge_fits(event->action, action) && !qn_str_equal(event->instance, in->self);
+}
+
+/* Its own way to say that the message goes on elsewhere. */
+static bool is_own_copy(const struct qn_judge_input *in, const struct qn_check_event *event)
+{
+    return event->kind == QN_CHECK_MSG_SEND && !event->undone && !qn_str_is_none(event->k) &&
+           !qn_str_equal(event->instance, in->self) &&
+           ((in->dlq.len > 0 && qn_str_equal(event->queue, in->dlq)) ||
+            (in->retry_queue.len > 0 && qn_str_equal(event->queue, in->retry_queue)));
+}
+
+bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event)
+{
+    return event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_REJECT ||
+           event->kind == QN_CHECK_RECONCILE || is_own_copy(in, event);
+}
+
+bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key)
+{
+    for (size_t i = 0; i < in->expected_dead_count; i++) {
+        if (qn_str_equal(in->expected_dead[i], key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool qn_judge_list_has(struct qn_str list, struct qn_str key)
+{
+    while (list.len > 0) {
+        struct qn_str rest;
+        struct qn_str item = qn_str_trim(qn_str_cut(list, ',', &rest));
+        if (item.len > 0 && qn_judge_fits(key, item)) {
+            return true;
+        }
+        list = rest;
+    }
+    return false;
+}
+
+bool qn_judge_is_excepted(const struct qn_judge_input *in, struct qn_str key)
+{
+    return qn_str_starts_with(in->arguments, QN_STR("except ")) &&
+           qn_judge_list_has(qn_str_from(in->arguments, sizeof("except ") - 1), key);
 }
 
 int qn_judge_compare_sn(struct qn_str a, struct qn_str b)

@@ -1,46 +1,50 @@
-/* GROUP-SERIAL: no two runs of handlers of one group overlap. */
-#include "chaos/check/judge/judge.h"
-
-struct open_run {
-    int64_t run;
-    struct qn_str k;
-    uint64_t seq;
-};
+/* GROUP-SERIAL: no two runs of handlers of one group overlap, unless the scenario took the lease of
+ * the older one away. */
+#include "chaos/check/judge/book.h"
 
 enum { OPEN_MAX = 16 };
 
 struct group {
-    struct open_run open[OPEN_MAX];
+    const struct qn_handler *open[OPEN_MAX];
     size_t count;
 };
 
-static void begin(struct group *group, struct qn_str name, const struct qn_check_event *event,
-                  struct qn_finding *finding)
+static bool may_overlap(const struct qn_judge_input *in, const struct qn_handler *older,
+                        const struct qn_handler *run)
 {
-    for (size_t i = 0; i < group->count && finding->result == QN_RESULT_PASS; i++) {
-        /* Two runs of one message overlap when its lease was taken away: not the order's fault. */
-        if (!qn_str_equal(group->open[i].k, event->k)) {
-            qn_finding_set(
-                finding, QN_RESULT_FAIL,
-                "%.*s of group %.*s began (seq %llu) while %.*s was open (since seq %llu)",
-                QN_STR_ARG(event->k), QN_STR_ARG(name), (unsigned long long)event->seq,
-                QN_STR_ARG(group->open[i].k), (unsigned long long)group->open[i].seq);
-            qn_finding_witness(finding, group->open[i].seq);
-            qn_finding_witness(finding, event->seq);
-        }
-    }
-    if (group->count < OPEN_MAX) {
-        group->open[group->count++] = (struct open_run){event->run, event->k, event->seq};
-    }
+    const struct qn_lease *lease = older->lease;
+
+    /* Two runs of one message overlap when its lease was taken away: not the order's fault. */
+    return qn_str_equal(older->begin->k, run->begin->k) ||
+           (lease != NULL && lease->is_excused && lease->ended->seq < run->begin->seq) ||
+           qn_judge_is_excepted(in, older->begin->k) || qn_judge_is_excepted(in, run->begin->k);
 }
 
-static void end(struct group *group, int64_t run)
+static void begin(const struct qn_judge_input *in, struct group *group, struct qn_str name,
+                  const struct qn_handler *run, struct qn_finding *finding)
 {
+    size_t kept = 0;
+
     for (size_t i = 0; i < group->count; i++) {
-        if (group->open[i].run == run) {
-            group->open[i] = group->open[--group->count];
-            return;
+        const struct qn_handler *older = group->open[i];
+        if (older->end != NULL && older->end->seq < run->begin->seq) {
+            continue;
         }
+        group->open[kept++] = older;
+        if (!may_overlap(in, older, run) &&
+            qn_finding_break(finding, QN_MUST,
+                             "%.*s of group %.*s began (seq %llu) while %.*s was open (since seq "
+                             "%llu)",
+                             QN_STR_ARG(run->begin->k), QN_STR_ARG(name),
+                             (unsigned long long)run->begin->seq, QN_STR_ARG(older->begin->k),
+                             (unsigned long long)older->begin->seq)) {
+            qn_finding_witness(finding, older->begin->seq);
+            qn_finding_witness(finding, run->begin->seq);
+        }
+    }
+    group->count = kept;
+    if (group->count < OPEN_MAX) {
+        group->open[group->count++] = run;
     }
 }
 
@@ -57,20 +61,16 @@ void qn_judge_group_serial(const struct qn_judge_input *in, struct qn_finding *r
     qn_table_init(&groups, sizeof(struct group));
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_LOAD || event->kind == QN_CHECK_MSG_SEND) {
-            if (!qn_str_is_none(event->grp)) {
-                *(struct qn_str *)qn_table_at(&group_of, event->k) = event->grp;
-            }
-            continue;
+        if ((event->kind == QN_CHECK_LOAD || event->kind == QN_CHECK_MSG_SEND) &&
+            !qn_str_is_none(event->grp) && !qn_str_is_none(event->k)) {
+            *(struct qn_str *)qn_table_at(&group_of, event->k) = event->grp;
         }
-        const struct qn_str *name = qn_table_find(&group_of, event->k);
-        if (name == NULL) {
-            continue;
-        }
-        if (event->kind == QN_CHECK_WORK_BEGIN) {
-            begin(qn_table_at(&groups, *name), *name, event, ret_finding);
-        } else if (event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_WORK_ABORT) {
-            end(qn_table_at(&groups, *name), event->run);
+    }
+    for (const struct qn_handler *run = in->book->handlers; run != NULL; run = run->next) {
+        const struct qn_str *name =
+            qn_str_is_none(run->begin->k) ? NULL : qn_table_find(&group_of, run->begin->k);
+        if (name != NULL) {
+            begin(in, qn_table_at(&groups, *name), *name, run, ret_finding);
         }
     }
     qn_table_done(&groups);

@@ -1,23 +1,8 @@
 /* The verdict on one scenario: each of its invariants, whether its faults fired, and what follows
  * from both. */
-#include "chaos/check/judge/judge.h"
+#include "chaos/check/judge/book.h"
 
 #include <stdio.h>
-
-static const struct {
-    const char *name;
-    qn_checker *checker;
-} checkers[] = {
-    {"NO-LOSS", qn_judge_no_loss},
-    {"NO-PHANTOM", qn_judge_no_phantom},
-    {"ONCE", qn_judge_once},
-    {"ACK-AFTER-EFFECT", qn_judge_ack_after_effect},
-    {"DRAINED", qn_judge_drained},
-    {"DLQ-EXACT", qn_judge_dlq_exact},
-    {"GROUP-SERIAL", qn_judge_group_serial},
-    {"GROUP-ORDER", qn_judge_group_order},
-    {"SURVIVES", qn_judge_survives},
-};
 
 /* What every scenario keeps without saying so. */
 static const struct {
@@ -41,21 +26,6 @@ const char *qn_outcome_name(enum qn_outcome outcome)
     return outcome_names[outcome];
 }
 
-qn_checker *qn_judge_checker(struct qn_str name)
-{
-    for (size_t i = 0; i < sizeof(checkers) / sizeof(checkers[0]); i++) {
-        if (qn_str_equal(name, qn_str_from_cstr(checkers[i].name))) {
-            return checkers[i].checker;
-        }
-    }
-    return NULL;
-}
-
-const char *qn_judge_checker_name(size_t index)
-{
-    return index < sizeof(checkers) / sizeof(checkers[0]) ? checkers[index].name : NULL;
-}
-
 static struct qn_str text_of(const json_t *object, const char *name)
 {
     return qn_str_from_cstr(json_string_value(json_object_get(object, name)));
@@ -75,18 +45,6 @@ static bool array_has(const json_t *array, const char *text)
     return false;
 }
 
-/* The consumer called the sink at least once. */
-static bool sees_effects(const struct qn_history *history)
-{
-    for (size_t i = 0; i < history->count; i++) {
-        enum qn_check_kind kind = history->events[i].kind;
-        if (kind >= QN_CHECK_WORK_BEGIN && kind <= QN_CHECK_RECONCILE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_ready(const struct qn_history *history)
 {
     for (size_t i = 0; i < history->count; i++) {
@@ -98,36 +56,82 @@ static bool is_ready(const struct qn_history *history)
     return false;
 }
 
+static int64_t number_of(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static bool is_text(const json_t *object, const char *name, const char *text)
+{
+    const char *found = json_string_value(json_object_get(object, name));
+
+    return found != NULL && strcmp(found, text) == 0;
+}
+
+static enum qn_poison poison_of(const json_t *declared)
+{
+    return is_text(declared, "poison", "dlq")          ? QN_POISON_DLQ
+           : is_text(declared, "poison", "quarantine") ? QN_POISON_QUARANTINE
+           : is_text(declared, "poison", "discard")    ? QN_POISON_DISCARD
+                                                       : QN_POISON_EITHER;
+}
+
+/* What the user said of the consumer. */
+static void read_declared(struct qn_judge_input *in, const json_t *declared)
+{
+    in->retry_queue = text_of(declared, "retry_queue");
+    in->is_concurrency_declared = number_of(declared, "concurrency") > 0;
+    in->is_prefetch_declared = json_is_integer(json_object_get(declared, "prefetch"));
+    in->poison = poison_of(declared);
+    in->skips_in_group = is_text(declared, "fifo_on_failure", "skip");
+    in->is_at_most_once = json_is_true(json_object_get(declared, "at_most_once"));
+    in->idempotency = is_text(declared, "idempotency", "none")         ? QN_IDEMPOTENCY_NONE
+                      : is_text(declared, "idempotency", "message-id") ? QN_IDEMPOTENCY_MESSAGE_ID
+                                                                       : QN_IDEMPOTENCY_KEY;
+}
+
+static enum qn_level level_of(const struct qn_history *history, const json_t *run)
+{
+    enum qn_level level = (enum qn_level)number_of(run, "level");
+
+    for (size_t i = 0; i < history->count && level < QN_LEVEL_SINK; i++) {
+        enum qn_check_kind kind = history->events[i].kind;
+        if (kind >= QN_CHECK_WORK_BEGIN && kind <= QN_CHECK_RECONCILE) {
+            level = QN_LEVEL_SINK; /* the consumer called the sink at least once */
+        } else if (kind == QN_CHECK_EFFECT_COUNT) {
+            level = QN_LEVEL_COMMAND;
+        }
+    }
+    return level;
+}
+
 static struct qn_judge_input read_input(const struct qn_history *history, const json_t *header,
                                         struct qn_arena *arena)
 {
     const json_t *run = json_object_get(header, "run");
-    const json_t *load_says = json_object_get(run, "dead");
-    const json_t *dead = load_says != NULL
-                             ? load_says
-                             : json_object_get(json_object_get(header, "scenario"), "dead");
+    const json_t *scenario = json_object_get(header, "scenario");
+    const json_t *dead = json_object_get(run, "dead");
     struct qn_judge_input in = {
         .history = history,
+        .level = level_of(history, run),
         .queue = text_of(run, "queue"),
         .dlq = text_of(run, "dlq"),
         .self = text_of(run, "self"),
-        .visibility_ms = json_integer_value(json_object_get(run, "visibility_ms")),
-        .heartbeat_visibility_ms =
-            json_integer_value(json_object_get(run, "heartbeat_visibility_ms")),
-        .grace_ms = json_integer_value(json_object_get(run, "grace_ms")),
-        .wait_ms = json_integer_value(json_object_get(run, "wait_ms")),
-        .restart_ms = json_integer_value(json_object_get(run, "restart_ms")),
-        .prefetch = json_integer_value(json_object_get(run, "prefetch")),
-        .concurrency = json_integer_value(json_object_get(run, "concurrency")),
-        .max_receive = json_integer_value(json_object_get(run, "max_receive")),
+        .visibility_ms = number_of(run, "visibility_ms"),
+        .heartbeat_visibility_ms = number_of(run, "heartbeat_visibility_ms"),
+        .grace_ms = number_of(run, "grace_ms"),
+        .wait_ms = number_of(run, "wait_ms"),
+        .restart_ms = number_of(run, "restart_ms"),
+        .concurrency = number_of(run, "concurrency"),
+        .prefetch = number_of(run, "prefetch"),
+        .max_receive = number_of(run, "max_receive"),
+        .judges_final_stop = is_text(json_object_get(scenario, "end"), "final_stop", "judged"),
     };
     size_t i;
     const json_t *item;
 
-    in.level =
-        json_integer_value(json_object_get(run, "level")) >= QN_LEVEL_SINK || sees_effects(history)
-            ? QN_LEVEL_SINK
-            : QN_LEVEL_PROTOCOL;
+    read_declared(&in, json_object_get(run, "declared"));
+    dead = dead != NULL ? dead : json_object_get(scenario, "dead");
     in.expected_dead = qn_arena_alloc(arena, (json_array_size(dead) + 1) * sizeof(struct qn_str));
     json_array_foreach(dead, i, item)
     {
@@ -149,19 +153,42 @@ static enum qn_severity demoted(enum qn_severity severity, struct qn_str scenari
     return severity;
 }
 
-static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_input *in,
-                      struct qn_str name, enum qn_severity severity, struct qn_error *err)
+/* What a consumer that deletes first, as declared, cannot keep. */
+static bool is_given_up(const struct qn_judge_input *in, const struct qn_judge_rule *rule)
 {
-    struct qn_invariant *invariant = &judgement->invariants[judgement->invariant_count++];
-    qn_checker *checker = qn_judge_checker(name);
+    return in->is_at_most_once &&
+           (rule->checker == qn_judge_ack_after_effect ||
+            rule->checker == qn_judge_no_ack_on_fail || rule->checker == qn_judge_no_loss);
+}
 
-    invariant->name = qn_arena_copy(&judgement->arena, name).ptr;
-    invariant->severity = severity;
-    if (checker != NULL) {
-        checker(in, &invariant->finding);
-        return true;
+static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_input *in,
+                      struct qn_str text, enum qn_severity severity, struct qn_error *err)
+{
+    struct qn_invariant *invariant = &judgement->invariants[judgement->invariant_count];
+    struct qn_judge_rule rule;
+
+    if (!qn_judge_rule_read(text, &rule, err) ||
+        !qn_judge_rule_apply(in, &rule, &invariant->finding, err)) {
+        return false;
     }
-    return qn_judge_expression(in, name, &invariant->finding, err);
+    judgement->invariant_count++;
+    invariant->name = qn_arena_copy(&judgement->arena, rule.name).ptr;
+    invariant->severity = is_given_up(in, &rule) ? QN_INFO : severity;
+    if (invariant->finding.result == QN_RESULT_FAIL &&
+        invariant->finding.severity > invariant->severity) {
+        invariant->severity = invariant->finding.severity;
+    }
+    return true;
+}
+
+static bool is_listed(const struct qn_judgement *judgement, const char *name)
+{
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        if (strcmp(judgement->invariants[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool judge_invariants(struct qn_judgement *judgement, const struct qn_judge_input *in,
@@ -187,8 +214,7 @@ static bool judge_invariants(struct qn_judgement *judgement, const struct qn_jud
         }
     }
     for (i = 0; i < sizeof(implied) / sizeof(implied[0]); i++) {
-        if (!array_has(json_object_get(scenario, "must"), implied[i].name) &&
-            !array_has(json_object_get(scenario, "should"), implied[i].name) &&
+        if (!is_listed(judgement, implied[i].name) &&
             !judge_one(judgement, in, qn_str_from_cstr(implied[i].name),
                        demoted(implied[i].severity, severity), err)) {
             return false;
@@ -267,10 +293,14 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
                          const json_t *scenario)
 {
     const json_t *needs = json_object_get(scenario, "needs");
+    bool takes_counts = array_has(needs, "cmd");
+    bool needs_effects = array_has(needs, "sink") || takes_counts;
 
-    if (in->level < QN_LEVEL_SINK && json_array_size(needs) > 0 && !array_has(needs, "none")) {
+    if (needs_effects && !array_has(needs, "none") &&
+        in->level < (takes_counts ? QN_LEVEL_COMMAND : QN_LEVEL_SINK)) {
         conclude(judgement, QN_OUTCOME_SKIP,
-                 "needs the effect sink, and the consumer never called it ($QUERN_SINK_URL)");
+                 "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
+                 takes_counts ? " or --effects-cmd" : "");
         return true;
     }
     for (size_t i = 0; i < judgement->fault_count; i++) {
@@ -339,7 +369,18 @@ bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgeme
         goto out;
     }
     struct qn_judge_input in = read_input(history, header, &judgement.arena);
-    if (!judge_invariants(&judgement, &in, scenario, err)) {
+    struct qn_tally tally;
+    struct qn_book book;
+    qn_tally_init(&tally, &in);
+    qn_book_init(&book, &in);
+    in.tally = &tally;
+    in.book = &book;
+    bool is_judged = judge_invariants(&judgement, &in, scenario, err);
+    qn_book_done(&book);
+    qn_tally_done(&tally);
+    in.tally = NULL;
+    in.book = NULL;
+    if (!is_judged) {
         goto out;
     }
     judgement.level = in.level;

@@ -11,28 +11,57 @@
 /* How much of the consumer can be seen. */
 enum qn_level {
     QN_LEVEL_PROTOCOL = 0, /* its calls to the queue only */
-    QN_LEVEL_SINK = 2      /* its effects too */
+    QN_LEVEL_COMMAND = 1,  /* how often each effect is there at the end, by the effects command */
+    QN_LEVEL_SINK = 2      /* its effects, and when they happen */
 };
+
+/* What the consumer is declared to do with a message that it can never work on. */
+enum qn_poison {
+    QN_POISON_EITHER,
+    QN_POISON_DLQ,        /* leave it to the redrive policy */
+    QN_POISON_QUARANTINE, /* record it elsewhere, then delete it */
+    QN_POISON_DISCARD     /* delete it */
+};
+
+/* What makes an effect happen once, as declared. */
+enum qn_idempotency { QN_IDEMPOTENCY_KEY, QN_IDEMPOTENCY_MESSAGE_ID, QN_IDEMPOTENCY_NONE };
+
+struct qn_book;
+struct qn_tally;
 
 /* What a checker is given. */
 struct qn_judge_input {
     const struct qn_history *history;
     enum qn_level level;
-    struct qn_str queue; /* names; events on other queues are not the consumer's source */
-    struct qn_str dlq;   /* none without one */
-    struct qn_str self;  /* access key of the harness: its own calls are not the consumer's */
+    struct qn_str queue;       /* names; events on other queues are not the consumer's source */
+    struct qn_str dlq;         /* none without one */
+    struct qn_str self;        /* access key of the harness: its own calls are not the consumer's */
+    struct qn_str retry_queue; /* of the consumer's own; none without one */
     /* The constants of expressions. */
     int64_t visibility_ms;           /* V */
     int64_t heartbeat_visibility_ms; /* VH: of the scenarios in which a lease is extended */
     int64_t grace_ms;                /* G */
     int64_t wait_ms;                 /* W: how long the consumer's polls wait */
     int64_t restart_ms;              /* R */
-    int64_t concurrency;             /* C */
+    int64_t concurrency;             /* C: declared or learned; 0: unknown */
     int64_t prefetch;                /* P */
     int64_t max_receive;             /* MRC */
-    struct qn_str *expected_dead;    /* keys that belong into the dead-letter queue */
+    bool is_concurrency_declared;
+    bool is_prefetch_declared;
+    bool skips_in_group;    /* FIFO: goes on behind a failure, as declared */
+    bool judges_final_stop; /* what comes behind the mark of the end counts too */
+    bool is_at_most_once;   /* declared: it deletes before the effect, on purpose */
+    enum qn_poison poison;
+    enum qn_idempotency idempotency;
+    struct qn_str *expected_dead; /* keys that can never succeed */
     size_t expected_dead_count;
+    struct qn_str arguments; /* of the invariant at hand: what stands between its brackets */
+    /* Made once for all checkers. NULL: made by who needs it. */
+    const struct qn_book *book;
+    const struct qn_tally *tally;
 };
+
+enum qn_severity { QN_MUST, QN_SHOULD, QN_INFO };
 
 enum qn_result { QN_RESULT_PASS, QN_RESULT_FAIL, QN_RESULT_NOT_OBSERVABLE };
 
@@ -40,6 +69,7 @@ enum { QN_WITNESS_MAX = 8, QN_FINDING_TEXT = 320 };
 
 struct qn_finding {
     enum qn_result result;
+    enum qn_severity severity; /* of a break: no graver than this, whatever the scenario says */
     uint64_t witness[QN_WITNESS_MAX]; /* sequence numbers, in order */
     size_t witness_count;
     char text[QN_FINDING_TEXT]; /* what was seen; of a pass it may be a figure worth telling, or
@@ -48,7 +78,8 @@ struct qn_finding {
 
 typedef void qn_checker(const struct qn_judge_input *in, struct qn_finding *ret_finding);
 
-/* One per file, named as in the list of invariants. The finding comes in zeroed: a pass. */
+/* One per file, named as in the list of invariants (README.md). The finding comes in zeroed: a
+ * pass. */
 qn_checker qn_judge_no_loss;
 qn_checker qn_judge_no_phantom;
 qn_checker qn_judge_once;
@@ -58,21 +89,65 @@ qn_checker qn_judge_dlq_exact;
 qn_checker qn_judge_group_serial;
 qn_checker qn_judge_group_order;
 qn_checker qn_judge_survives;
+qn_checker qn_judge_no_ack_on_fail;
+qn_checker qn_judge_lease_cover;
+qn_checker qn_judge_start_live;
+qn_checker qn_judge_newest_handle;
+qn_checker qn_judge_no_ghost_extend;
+qn_checker qn_judge_bounded;
+qn_checker qn_judge_no_gap_ack;
+qn_checker qn_judge_backoff;
+qn_checker qn_judge_quiet;
+qn_checker qn_judge_exit_in_grace;
+qn_checker qn_judge_no_strand;
+qn_checker qn_judge_progress;
+qn_checker qn_judge_distinct_ids;
 
-/* NULL when there is no invariant of this name. */
-qn_checker *qn_judge_checker(struct qn_str name);
-/* Those names one after the other; NULL behind the last. */
+/* One entry of must, should or info: an invariant with or without arguments, or an expression, and
+ * before either a name of its own and a colon. The views are into `text`. */
+struct qn_judge_rule {
+    struct qn_str name;      /* what reports call it */
+    qn_checker *checker;     /* NULL: an expression */
+    struct qn_str arguments; /* of the checker, none without brackets */
+    struct qn_str expression;
+};
+/* Fails when it cannot be read: err says at which column and what was expected. */
+QN_MUST_CHECK bool qn_judge_rule_read(struct qn_str text, struct qn_judge_rule *ret_rule,
+                                      struct qn_error *err);
+QN_MUST_CHECK bool qn_judge_rule_apply(const struct qn_judge_input *in,
+                                       const struct qn_judge_rule *rule,
+                                       struct qn_finding *ret_finding, struct qn_error *err);
+/* The keys in "k-001, k-002" or behind "except": whether this one is among them. */
+bool qn_judge_list_has(struct qn_str list, struct qn_str key);
+/* The arguments except this message. */
+bool qn_judge_is_excepted(const struct qn_judge_input *in, struct qn_str key);
+/* The names of the invariants, one after the other; NULL behind the last. */
 const char *qn_judge_checker_name(size_t index);
 
 /* Helpers of the checkers. */
 void qn_finding_set(struct qn_finding *finding, enum qn_result result, const char *format, ...)
     QN_PRINTF(3, 4);
+/* Notes a break, unless one at least as grave was noted: then false. */
+bool qn_finding_break(struct qn_finding *finding, enum qn_severity severity, const char *format,
+                      ...) QN_PRINTF(3, 4);
 /* Beyond the room the event is not named. */
 void qn_finding_witness(struct qn_finding *finding, uint64_t seq);
 /* Not a state event that a crash took back, and not a call of the harness itself. */
 bool qn_judge_counts(const struct qn_judge_input *in, const struct qn_check_event *event);
 /* Counts, and is about the source queue. */
 bool qn_judge_on_source(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* lease.* and msg.*: what the state of the queue is made of. */
+bool qn_judge_is_state(const struct qn_check_event *event);
+/* A call of the consumer's, of this action (all that begin so when it ends in a star). */
+bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_event *event,
+                      struct qn_str action);
+/* From here on there is something to show for the message k: an effect, a record of the consumer's,
+ * or a copy that it sent to the dead-letter queue or to its own retry queue. */
+bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* The message can never succeed, as the load says. */
+bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key);
+/* Whether a text fits a pattern in which * at the end stands for any ending. */
+bool qn_judge_fits(struct qn_str text, struct qn_str pattern);
 /* By value, as numbers of many digits. */
 int qn_judge_compare_sn(struct qn_str a, struct qn_str b);
 
@@ -87,7 +162,9 @@ QN_MUST_CHECK bool qn_judge_number(const struct qn_judge_input *in, struct qn_st
 
 /* What an expression counts, per business key and over all. */
 struct qn_tally_key {
-    int64_t sent, leases, attempts, effects, deletes, dead;
+    struct qn_str outcome; /* of the load, none when the history does not tell */
+    struct qn_str grp;
+    int64_t sent, leases, attempts, effects, deletes, rejects, dead;
 };
 struct qn_tally {
     struct qn_table keys;  /* struct qn_tally_key */
@@ -95,6 +172,9 @@ struct qn_tally {
     struct qn_table kinds; /* int64_t per kind of event */
 };
 void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in);
+/* Whether the message with this key is meant by: an outcome of the load, group=NAME, all, or a key,
+ * where * at the end stands for any ending. */
+bool qn_tally_selects(const struct qn_tally *tally, struct qn_str which, struct qn_str key);
 void qn_tally_done(struct qn_tally *tally);
 
 enum qn_outcome {
@@ -109,8 +189,6 @@ enum qn_outcome {
 };
 /* "PASS"... */
 const char *qn_outcome_name(enum qn_outcome outcome);
-
-enum qn_severity { QN_MUST, QN_SHOULD, QN_INFO };
 
 struct qn_invariant {
     const char *name; /* lies in the judgement's arena */

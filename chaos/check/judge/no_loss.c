@@ -1,6 +1,6 @@
 /* NO-LOSS: every accepted message has its effect, a record of rejection or a place in the
- * dead-letter queue, or is still in the queue. Without the sink: it was deleted or dead-lettered.
- */
+ * dead-letter queue, or is still in a queue. Without the sink or an effects command: it was deleted
+ * or dead-lettered. */
 #include "chaos/check/judge/judge.h"
 
 struct message {
@@ -11,13 +11,9 @@ struct message {
     bool dead;
 };
 
-static void note(struct qn_table *messages, const struct qn_judge_input *in,
-                 const struct qn_check_event *event)
+static void note(struct qn_table *messages, const struct qn_check_event *event)
 {
-    bool is_load = event->kind == QN_CHECK_LOAD;
-
-    if (qn_str_is_none(event->mid) || event->undone ||
-        (!qn_str_equal(event->queue, in->queue) && !is_load)) {
+    if (qn_str_is_none(event->mid) || event->undone) {
         return;
     }
     struct message *message = qn_table_at(messages, event->mid);
@@ -50,13 +46,16 @@ static void note(struct qn_table *messages, const struct qn_judge_input *in,
 static bool is_lost(const struct qn_judge_input *in, const struct message *message,
                     const struct qn_table *terms)
 {
-    if (message->sent_seq == 0 || message->dead) {
+    if (message->sent_seq == 0 || message->dead || qn_judge_is_excepted(in, message->k)) {
         return false;
     }
     if (message->in_queue) {
         return false; /* that it is still there is for DRAINED to say */
     }
-    if (in->level < QN_LEVEL_SINK) {
+    if (in->level < QN_LEVEL_COMMAND) {
+        return message->deleted_seq == 0;
+    }
+    if (in->poison == QN_POISON_DISCARD && qn_judge_is_poison(in, message->k)) {
         return message->deleted_seq == 0;
     }
     return qn_table_find(terms, message->k) == NULL;
@@ -97,12 +96,12 @@ void qn_judge_no_loss(const struct qn_judge_input *in, struct qn_finding *ret_fi
     qn_table_init(&terms, 1);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_REJECT ||
-            event->kind == QN_CHECK_RECONCILE) {
+        if (qn_judge_settles(in, event) ||
+            (event->kind == QN_CHECK_EFFECT_COUNT && event->count > 0)) {
             (void)qn_table_at(&terms, event->k);
         } else if (event->kind == QN_CHECK_LOAD ||
-                   (event->kind >= QN_CHECK_MSG_SEND && event->kind <= QN_CHECK_MSG_DUPCOPY)) {
-            note(&messages, in, event);
+                   (qn_judge_is_state(event) && qn_judge_on_source(in, event))) {
+            note(&messages, event);
         }
     }
     judge(in, &messages, &terms, ret_finding);

@@ -17,7 +17,12 @@ static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in
         return;
     }
     struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
+    if (event->kind == QN_CHECK_LOAD) {
+        key->outcome = event->what;
+    }
+    key->grp = qn_str_is_none(key->grp) ? event->grp : key->grp;
     key->sent += event->kind == QN_CHECK_MSG_SEND;
+    key->rejects += event->kind == QN_CHECK_REJECT;
     key->leases += event->kind == QN_CHECK_LEASE_GRANT;
     key->attempts += event->kind == QN_CHECK_WORK_BEGIN;
     key->effects += event->kind == QN_CHECK_WORK_COMMIT && !event->replayed;
@@ -41,6 +46,21 @@ void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)
         }
         count_by_key(tally, in, event);
     }
+}
+
+bool qn_tally_selects(const struct qn_tally *tally, struct qn_str which, struct qn_str key)
+{
+    struct qn_str group;
+    const struct qn_tally_key *known = qn_table_find(&tally->keys, key);
+
+    if (known == NULL) {
+        return false;
+    }
+    if (qn_str_equal(qn_str_cut(which, '=', &group), QN_STR("group")) && !qn_str_is_none(group)) {
+        return qn_judge_fits(known->grp, group);
+    }
+    return qn_str_equal(which, QN_STR("all")) || qn_judge_fits(key, which) ||
+           qn_str_equal(known->outcome, which);
 }
 
 void qn_tally_done(struct qn_tally *tally)

@@ -1,0 +1,45 @@
+/* EXIT-IN-GRACE: after SIGTERM the process ends by itself before the grace period is over. */
+#include "chaos/check/judge/book.h"
+
+enum { MARGIN_MS = 250 };
+
+static void judge(const struct qn_judge_input *in, const struct qn_stop *stop, int64_t last_wt,
+                  struct qn_finding *finding)
+{
+    int64_t limit_ms = stop->told->wt + in->grace_ms;
+    const struct qn_check_event *ended = stop->killed != NULL ? stop->killed : stop->exit;
+    int64_t ended_ms = ended != NULL ? ended->wt : last_wt;
+
+    /* Killed earlier by a rule, or the history is over before the time is. */
+    if (ended_ms < limit_ms + (stop->killed != NULL ? 0 : MARGIN_MS)) {
+        return;
+    }
+    if (qn_finding_break(finding, QN_MUST, "%.*s got SIGTERM (seq %llu) and %s %lld ms later",
+                         QN_STR_ARG(stop->owner->name), (unsigned long long)stop->told->seq,
+                         stop->killed != NULL ? "had to be killed"
+                         : stop->exit != NULL ? "ended only"
+                                              : "still ran",
+                         (long long)(ended_ms - stop->told->wt))) {
+        qn_finding_witness(finding, stop->told->seq);
+        if (ended != NULL) {
+            qn_finding_witness(finding, ended->seq);
+        }
+    }
+}
+
+void qn_judge_exit_in_grace(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    const struct qn_history *history = in->history;
+    int64_t last_wt = history->count > 0 ? history->events[history->count - 1].wt : 0;
+    size_t count = 0;
+
+    for (const struct qn_stop *stop = in->book->stops; stop != NULL; stop = stop->next) {
+        if (stop->is_judged) {
+            count++;
+            judge(in, stop, last_wt, ret_finding);
+        }
+    }
+    if (count == 0) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "nobody was told to end");
+    }
+}

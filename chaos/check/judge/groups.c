@@ -1,0 +1,110 @@
+/* FIFO groups, message by message. */
+#include "chaos/check/judge/groups.h"
+
+static void insert(struct qn_group *group, struct qn_group_message *message)
+{
+    struct qn_group_message **at = &group->first;
+
+    if (group->last != NULL && qn_judge_compare_sn(group->last->sn, message->sn) <= 0) {
+        group->last->next = message;
+        group->last = message;
+        return;
+    }
+    while (*at != NULL && qn_judge_compare_sn((*at)->sn, message->sn) < 0) {
+        at = &(*at)->next;
+    }
+    message->next = *at;
+    *at = message;
+    group->last = message->next == NULL ? message : group->last;
+}
+
+static void add(struct qn_groups *groups, const struct qn_check_event *event)
+{
+    struct qn_group *group = qn_table_at(&groups->groups, event->grp);
+    struct qn_group_message *message = qn_arena_alloc(&groups->arena, sizeof(*message));
+
+    group->name = event->grp;
+    message->k = event->k;
+    message->sn = event->sn;
+    message->group = group;
+    insert(group, message);
+    *(struct qn_group_message **)qn_table_at(&groups->by_name, event->k) = message;
+    *(struct qn_group_message **)qn_table_at(&groups->by_name, event->mid) = message;
+}
+
+struct qn_group_message *qn_groups_find(const struct qn_groups *groups,
+                                        const struct qn_check_event *event)
+{
+    struct qn_str name = qn_str_is_none(event->mid) ? event->k : event->mid;
+    struct qn_group_message **found =
+        qn_str_is_none(name) ? NULL : qn_table_find(&groups->by_name, name);
+
+    return found != NULL ? *found : NULL;
+}
+
+void qn_groups_init(struct qn_groups *groups, const struct qn_judge_input *in)
+{
+    *groups = (struct qn_groups){.in = in};
+    qn_table_init(&groups->by_name, sizeof(struct qn_group_message *));
+    qn_table_init(&groups->groups, sizeof(struct qn_group));
+    qn_arena_init(&groups->arena, SIZE_MAX / 2);
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_MSG_SEND && qn_judge_on_source(in, event) &&
+            !qn_str_is_none(event->grp)) {
+            add(groups, event);
+        } else if (event->kind == QN_CHECK_MSG_DELETE && qn_judge_on_source(in, event)) {
+            struct qn_group_message *message = qn_groups_find(groups, event);
+            if (message != NULL) {
+                message->deleted_lsn = event->lsn;
+            }
+        }
+    }
+}
+
+void qn_groups_done(struct qn_groups *groups)
+{
+    qn_arena_done(&groups->arena);
+    qn_table_done(&groups->groups);
+    qn_table_done(&groups->by_name);
+}
+
+void qn_groups_note(const struct qn_groups *groups, const struct qn_check_event *event)
+{
+    bool is_dead = event->kind == QN_CHECK_MSG_DLQ && qn_judge_on_source(groups->in, event);
+    bool is_settled = is_dead || qn_judge_settles(groups->in, event);
+
+    if (!is_settled && event->kind != QN_CHECK_WORK_ABORT) {
+        return;
+    }
+    struct qn_group_message *message = qn_groups_find(groups, event);
+    if (message == NULL && !qn_str_is_none(event->k)) {
+        struct qn_group_message **found = qn_table_find(&groups->by_name, event->k);
+        message = found != NULL ? *found : NULL; /* its own copy has another message id */
+    }
+    if (message != NULL) {
+        message->is_finished = message->is_finished || is_settled;
+        message->has_failed = message->has_failed || !is_settled;
+    }
+}
+
+const struct qn_group_message *qn_groups_open_before(const struct qn_groups *groups,
+                                                     const struct qn_group_message *message,
+                                                     uint64_t lsn)
+{
+    struct qn_group *group = message->group;
+
+    while (group->first != NULL && group->first->is_finished && group->first != message) {
+        group->first = group->first->next;
+    }
+    for (const struct qn_group_message *at = group->first; at != NULL && at != message;
+         at = at->next) {
+        bool is_excused = at->is_finished || (lsn != 0 && at->deleted_lsn == lsn) ||
+                          (groups->in->skips_in_group && at->has_failed) ||
+                          qn_judge_is_excepted(groups->in, at->k);
+        if (!is_excused) {
+            return at;
+        }
+    }
+    return NULL;
+}

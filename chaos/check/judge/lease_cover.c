@@ -1,0 +1,68 @@
+/* LEASE-COVER: the lease of a message does not lapse while its handler runs. Without the sink, by
+ * the deletes: one that comes after its lease lapsed belongs to work that took longer. */
+#include "chaos/check/judge/book.h"
+
+static void judge_handlers(const struct qn_judge_input *in, struct qn_finding *finding)
+{
+    for (const struct qn_handler *run = in->book->handlers; run != NULL; run = run->next) {
+        const struct qn_lease *lease = run->lease;
+        if (lease == NULL || lease->end != QN_LEASE_LAPSED || lease->is_excused ||
+            qn_judge_is_excepted(in, run->begin->k)) {
+            continue;
+        }
+        /* A run that began on a lapsed lease is for START-LIVE to say. */
+        bool is_during = lease->ended->seq > run->begin->seq &&
+                         (run->end == NULL || lease->ended->seq < run->end->seq);
+        if (is_during &&
+            qn_finding_break(finding, QN_MUST,
+                             "the lease of %.*s lapsed (seq %llu) %lld ms after its handler began "
+                             "(seq %llu), and the handler was still running",
+                             QN_STR_ARG(run->begin->k), (unsigned long long)lease->ended->seq,
+                             (long long)(lease->ended->vt - run->begin->vt),
+                             (unsigned long long)run->begin->seq)) {
+            qn_finding_witness(finding, lease->grant->seq);
+            qn_finding_witness(finding, run->begin->seq);
+            qn_finding_witness(finding, lease->ended->seq);
+        }
+    }
+}
+
+static void judge_delete(const struct qn_judge_input *in, const struct qn_check_event *call,
+                         struct qn_str handle, struct qn_finding *finding)
+{
+    const struct qn_lease *lease = qn_book_lease_of(in->book, handle);
+
+    if (lease == NULL || lease->end != QN_LEASE_LAPSED || lease->is_excused ||
+        lease->ended->seq > call->seq || qn_judge_is_excepted(in, lease->grant->k)) {
+        return;
+    }
+    if (qn_finding_break(finding, QN_SHOULD,
+                         "the delete of %.*s (seq %llu) came %lld ms after its lease had lapsed",
+                         QN_STR_ARG(lease->grant->k), (unsigned long long)call->seq,
+                         (long long)(call->vt - lease->ended->vt))) {
+        qn_finding_witness(finding, lease->grant->seq);
+        qn_finding_witness(finding, lease->ended->seq);
+        qn_finding_witness(finding, call->seq);
+    }
+}
+
+void qn_judge_lease_cover(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    if (in->level >= QN_LEVEL_SINK) {
+        judge_handlers(in, ret_finding);
+        return;
+    }
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind != QN_CHECK_API_IN ||
+            !qn_judge_is_call(in, event, QN_STR("DeleteMessage*"))) {
+            continue;
+        }
+        for (size_t j = 0; j < event->handle_count; j++) {
+            judge_delete(in, event, event->handles[j], ret_finding);
+        }
+    }
+    if (ret_finding->result == QN_RESULT_PASS) {
+        qn_finding_set(ret_finding, QN_RESULT_PASS, "by the times of the deletes");
+    }
+}

@@ -1,0 +1,66 @@
+/* NO-STRAND: who was told to end leaves no message behind that others must wait for. */
+#include <stdio.h>
+
+#include "chaos/check/judge/book.h"
+
+/* A message that is visible again so soon is no loss of time. */
+enum { SOON_MS = 5000 };
+
+/* What a lease that nobody touched may have left: with a short visibility timeout 5 s would excuse
+ * everything. */
+static int64_t soon_ms(const struct qn_judge_input *in, const struct qn_lease *lease)
+{
+    int64_t half_ms = in->visibility_ms / 2;
+
+    return lease->was_shortened || half_ms == 0 || half_ms > SOON_MS ? SOON_MS : half_ms;
+}
+
+static bool is_stranded(const struct qn_judge_input *in, const struct qn_stop *stop,
+                        const struct qn_lease *lease)
+{
+    const struct qn_check_event *exit = stop->exit;
+
+    return lease->owner == stop->owner && lease->life == stop->life &&
+           lease->grant->seq < exit->seq &&
+           (lease->ended == NULL || lease->ended->seq > exit->seq) &&
+           /* The connection was gone before the answer: it never had it. */
+           lease->delivered != NULL && lease->delivered->seq < exit->seq &&
+           lease->deadline_ms - exit->vt > soon_ms(in, lease) &&
+           !qn_judge_is_excepted(in, lease->grant->k);
+}
+
+void qn_judge_no_strand(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    size_t stops = 0;
+    size_t stranded = 0;
+
+    for (const struct qn_stop *stop = in->book->stops; stop != NULL; stop = stop->next) {
+        if (!stop->is_judged || stop->exit == NULL) {
+            continue;
+        }
+        stops++;
+        for (const struct qn_lease *lease = in->book->leases; lease != NULL; lease = lease->next) {
+            if (!is_stranded(in, stop, lease)) {
+                continue;
+            }
+            stranded++;
+            if (qn_finding_break(ret_finding, QN_MUST,
+                                 "%.*s ended (seq %llu) and left %.*s hidden for %lld ms more",
+                                 QN_STR_ARG(stop->owner->name), (unsigned long long)stop->exit->seq,
+                                 QN_STR_ARG(lease->grant->k),
+                                 (long long)(lease->deadline_ms - stop->exit->vt))) {
+                qn_finding_witness(ret_finding, stop->told->seq);
+                qn_finding_witness(ret_finding, stop->exit->seq);
+            }
+            qn_finding_witness(ret_finding, lease->grant->seq);
+        }
+    }
+    if (stops == 0) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE,
+                       "nobody was told to end, or nobody did");
+    } else if (stranded > 1) {
+        size_t len = strlen(ret_finding->text);
+        (void)snprintf(ret_finding->text + len, sizeof(ret_finding->text) - len,
+                       ", %zu messages in all", stranded);
+    }
+}

@@ -1,0 +1,107 @@
+/* PROGRESS(WHICH, BOUND): each message that can succeed is finished within BOUND of being visible.
+ * WHICH: an outcome of the load, group=NAME, all, or a key; * at its end stands for any ending. */
+#include "chaos/check/judge/judge.h"
+
+struct message {
+    bool is_sent;
+    int64_t visible_at_ms;
+    uint64_t sent_seq;
+    const struct qn_check_event *finished;
+};
+
+static bool settles(const struct qn_judge_input *in, const struct qn_check_event *event)
+{
+    return qn_judge_settles(in, event) ||
+           (qn_judge_on_source(in, event) &&
+            (event->kind == QN_CHECK_MSG_DLQ ||
+             (event->kind == QN_CHECK_MSG_DELETE && in->level < QN_LEVEL_SINK)));
+}
+
+static void note(const struct qn_judge_input *in, struct qn_table *messages, int64_t ready_at_ms,
+                 const struct qn_check_event *event)
+{
+    if (qn_str_is_none(event->k)) {
+        return;
+    }
+    if (event->kind == QN_CHECK_MSG_SEND && qn_judge_on_source(in, event)) {
+        struct message *message = qn_table_at(messages, event->k);
+        if (!message->is_sent) {
+            message->is_sent = true;
+            message->sent_seq = event->seq;
+            message->visible_at_ms = event->vt > ready_at_ms ? event->vt : ready_at_ms;
+        }
+    } else if (settles(in, event)) {
+        struct message *message = qn_table_at(messages, event->k);
+        message->finished = message->finished != NULL ? message->finished : event;
+    }
+}
+
+static void judge(struct qn_str key, const struct message *message, int64_t bound_ms,
+                  int64_t end_ms, struct qn_finding *finding)
+{
+    int64_t finished_ms = message->finished != NULL ? message->finished->vt : end_ms;
+
+    if (finished_ms - message->visible_at_ms <= bound_ms) {
+        return;
+    }
+    if (qn_finding_break(finding, QN_MUST, "%.*s was %s %lld ms after it was visible (limit %lld)",
+                         QN_STR_ARG(key), message->finished != NULL ? "finished" : "not finished",
+                         (long long)(finished_ms - message->visible_at_ms), (long long)bound_ms)) {
+        qn_finding_witness(finding, message->sent_seq);
+        if (message->finished != NULL) {
+            qn_finding_witness(finding, message->finished->seq);
+        }
+    }
+}
+
+static int64_t mark_ms(const struct qn_history *history, bool is_ready)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (is_ready && event->kind == QN_CHECK_PROC &&
+            qn_str_equal(event->what, QN_STR("ready"))) {
+            return event->vt;
+        }
+        if (!is_ready && event->kind == QN_CHECK_MARK &&
+            qn_str_equal(event->reason, QN_STR("end"))) {
+            return event->vt;
+        }
+        last = event->vt;
+    }
+    return is_ready ? 0 : last;
+}
+
+void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    struct qn_str bound;
+    struct qn_str which = qn_str_trim(qn_str_cut(in->arguments, ',', &bound));
+    struct qn_table messages;
+    struct qn_error err;
+    int64_t bound_ms;
+    size_t count = 0;
+
+    if (!qn_judge_number(in, bound, &bound_ms, &err)) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "%s", err.message);
+        return;
+    }
+    int64_t ready_at_ms = mark_ms(in->history, true);
+    int64_t end_ms = mark_ms(in->history, false);
+    qn_table_init(&messages, sizeof(struct message));
+    for (size_t i = 0; i < in->history->count; i++) {
+        note(in, &messages, ready_at_ms, &in->history->events[i]);
+    }
+    for (const struct qn_table_item *item = messages.first; item != NULL; item = item->next) {
+        const struct message *message = item->value;
+        if (message->is_sent && qn_tally_selects(in->tally, which, item->key)) {
+            count++;
+            judge(item->key, message, bound_ms, end_ms, ret_finding);
+        }
+    }
+    if (count == 0) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "no message is %.*s",
+                       QN_STR_ARG(which));
+    }
+    qn_table_done(&messages);
+}
