@@ -27,4 +27,8 @@ extern const size_t qn_embedded_explanation_count;
 extern const struct qn_embedded qn_embedded_pages[];
 extern const size_t qn_embedded_page_count;
 
+/* Every file of check/init: quern.json, and an adapter for each language, by its name. */
+extern const struct qn_embedded qn_embedded_adapters[];
+extern const size_t qn_embedded_adapter_count;
+
 #endif

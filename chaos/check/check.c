@@ -269,6 +269,9 @@ static void finish(struct checking *checking)
 
 int qn_check_main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "init") == 0) {
+        return qn_check_init_main(argc - 1, argv + 1);
+    }
     struct checking *checking = qn_memory_new(sizeof(*checking));
     struct qn_check_options *o = &checking->options;
     struct qn_error err;

@@ -13,6 +13,8 @@ enum {
 
 /* Puts a consumer through the scenarios. argv[0] is the word "check". */
 int qn_check_main(int argc, char **argv);
+/* Writes quern.json and an adapter into the working directory. argv[0] is the word "init". */
+int qn_check_init_main(int argc, char **argv);
 /* Judges a stored trace anew. argv[0] is the word "judge". */
 int qn_judge_main(int argc, char **argv);
 

@@ -114,7 +114,8 @@ static void print_rows(FILE *file, enum qn_option_use use)
 void qn_options_print_help(FILE *file)
 {
     (void)fputs(
-        "usage: quern check [options] -- CMD [ARGUMENTS]\n\n"
+        "usage: quern check [options] -- CMD [ARGUMENTS]\n"
+        "       quern check init [LANGUAGE]   write quern.json and an adapter to begin with\n\n"
         "Starts CMD once per scenario against a server of its own, breaks things on purpose, and\n"
         "judges from the trace what the consumer did. CMD finds the queue in QUEUE_URL, the\n"
         "endpoint in AWS_ENDPOINT_URL and the effect sink in QUERN_SINK_URL.\n\n",

@@ -1,0 +1,21 @@
+# Stands for your handler under `quern check`: the effect sink does the work, and says how it went.
+# Call quern_handle(body) with the text of a message. It returns: delete the message. It raises: leave it.
+require "json"
+require "net/http"
+
+def quern_handle(body)
+  message = JSON.parse(body) # not JSON: can never succeed; do here what you do with such
+  answer = quern_post("/v1/effects", body, "Idempotency-Key" => message["idempotencyKey"])
+  if answer.code == "422" # never; recorded before the message is deleted
+    record = { "id" => message["payload"]["id"], "reason" => answer.body.to_s }
+    answer = quern_post("/v1/rejects", JSON.generate(record), {})
+  end
+  raise "status #{answer.code}" unless answer.code == "200" # may succeed later
+end
+
+def quern_post(path, body, headers)
+  url = URI(ENV.fetch("QUERN_SINK_URL") + path)
+  http = Net::HTTP.new(url.host, url.port)
+  http.read_timeout = 60
+  http.post(url.path, body, { "Content-Type" => "application/json" }.merge(headers))
+end

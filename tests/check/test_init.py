@@ -1,0 +1,172 @@
+"""`quern check init`: what it writes, that it works, and that it touches nothing."""
+import http.server
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+from commands import environment, refused, run
+
+HERE = pathlib.Path(__file__).resolve().parent
+DOCS = HERE.parents[1] / "chaos/check/declarations.md"
+# Language: what tells it, and the adapter.
+MARKS = {
+    "node": ("package.json", "quern-adapter.mjs"),
+    "python": ("pyproject.toml", "quern_adapter.py"),
+    "go": ("go.mod", "quern_adapter.go"),
+    "java": ("build.gradle", "QuernAdapter.java"),
+    "ruby": ("Gemfile", "quern_adapter.rb"),
+    "rust": ("Cargo.toml", "quern_adapter.rs"),
+    "csharp": ("Orders.csproj", "QuernAdapter.cs"),
+    "php": ("composer.json", "quern_adapter.php"),
+    "shell": ("run.sh", "quern_adapter.sh"),
+}
+BODY = ('{"messageId":"01J","messageType":"quern.work","schemaVersion":1,"idempotencyKey":"k-003",'
+        '"payload":{"id":"m-003","entity":"e-1"},"instr":{"work_ms":0,"outcome":["ok"]}}')
+# How the adapters that no consumer here uses are called: commands, the last one with a body as input.
+CALLS = {
+    "go": [["go", "mod", "init", "call"], ["go", "build", "-o", "call", "."], ["./call"]],
+    "java": [["javac", "-Xlint:all", "-Werror", "QuernAdapter.java", "Call.java"], ["java", "-cp", ".", "Call"]],
+    "ruby": [["ruby", "-wc", "quern_adapter.rb"], ["ruby", "call.rb"]],
+    "rust": [["rustc", "--edition", "2021", "-Dwarnings", "-o", "call", "call.rs"], ["./call"]],
+    "php": [["php", "call.php"]],
+}
+
+
+@pytest.mark.parametrize("language", MARKS)
+def test_the_language_is_found_and_its_adapter_written(tmp_path, language):
+    mark, adapter = MARKS[language]
+    (tmp_path / mark).touch()
+    answer = run("check", "init", cwd=tmp_path)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert {file.name for file in tmp_path.iterdir()} == {mark, adapter, "quern.json"}
+    assert re.search(r"^quern\.json +written: ", answer.stdout, re.M)
+    assert re.search(r"^%s +written: " % re.escape(adapter), answer.stdout, re.M)
+    assert "quern check --only base.drain-and-profile" in answer.stdout
+    written = json.loads((tmp_path / "quern.json").read_text())
+    assert all(isinstance(word, str) for word in written["command"])
+    # What it says is what quern check takes, and only the program is missing.
+    assert "cannot start" in run("check", "--only", "base.ack*", cwd=tmp_path, PATH="/nowhere").stderr
+
+
+def test_each_declaration_of_the_documentation_is_in_the_file_with_its_explanation(tmp_path):
+    assert run("check", "init", "shell", cwd=tmp_path).returncode == 0
+    written = json.loads((tmp_path / "quern.json").read_text())
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", DOCS.read_text(), re.M)
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    named = {name for name in written if not name.startswith("//")}
+    assert named <= told
+    assert {"concurrency", "work_max", "poison", "retry_queue", "expect_exit", "waive", "env"} <= named
+    assert all("// " + name in written for name in named)
+
+
+def test_nothing_that_is_there_is_touched(tmp_path):
+    (tmp_path / "worker.py").write_text("mine")
+    (tmp_path / "quern.json").write_text("mine too")
+    answer = run("check", "init", cwd=tmp_path)
+    assert answer.returncode == 0
+    assert re.search(r"^quern\.json +is there already, and stays as it is$", answer.stdout, re.M)
+    assert (tmp_path / "quern.json").read_text() == "mine too"
+    first = (tmp_path / "quern_adapter.py").read_text()
+    (tmp_path / "quern_adapter.py").write_text("changed " + first)
+    assert "stays as it is" in run("check", "init", cwd=tmp_path).stdout
+    assert (tmp_path / "quern_adapter.py").read_text() == "changed " + first
+
+
+def test_the_command_is_the_program_that_is_there(tmp_path):
+    (tmp_path / "main.py").touch()
+    assert run("check", "init", cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "quern.json").read_text())["command"] == ["python3", "main.py"]
+
+
+def test_a_folder_of_sources_takes_the_adapter(tmp_path):
+    (tmp_path / "pom.xml").touch()
+    (tmp_path / "src/main/java").mkdir(parents=True)
+    assert "src/main/java/QuernAdapter.java" in run("check", "init", cwd=tmp_path).stdout
+    assert (tmp_path / "src/main/java/QuernAdapter.java").is_file()
+
+
+def test_one_of_several_languages_is_taken_and_another_can_be_said(tmp_path):
+    (tmp_path / "package.json").touch()
+    (tmp_path / "tool.py").touch()
+    assert "taken is node" in run("check", "init", cwd=tmp_path).stdout
+    assert "quern_adapter.rb" in run("check", "init", "ruby", cwd=tmp_path).stdout
+
+
+def test_what_cannot_be_done_is_told_in_one_line(tmp_path):
+    assert "no language was found here" in refused("check", "init", cwd=tmp_path)
+    assert "did you mean python?" in refused("check", "init", "pyhton", cwd=tmp_path)
+    assert "no adapter for cobol: say" in refused("check", "init", "cobol", cwd=tmp_path)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "not" / "there")
+    (tmp_path / "quern.json").symlink_to(tmp_path / "not" / "there")
+    assert run("check", "init", "ruby", cwd=tmp_path).returncode == 0  # a name that is taken
+
+
+@pytest.mark.parametrize("language, worker, needed", [
+    ("python", "worker.py", [sys.executable]), ("node", "worker.mjs", ["node"]), ("shell", "worker.sh", ["curl", "jq"]),
+])
+def test_a_consumer_around_the_adapter_passes(tmp_path, language, worker, needed):
+    assert all(shutil.which(word) for word in needed), "needed: %s" % needed
+    shutil.copy(HERE / "init" / worker, tmp_path)
+    assert run("check", "init", language, cwd=tmp_path).returncode == 0
+    names = [word for name in ("base.ack-after-effect", "std.delete-lost", "std.crash-after-effect-before-delete")
+             for word in ("--only", name)]
+    answer = run("check", "-j", "2", *names, cwd=tmp_path, timeout_s=240)
+    assert answer.returncode == 0, answer.stdout
+    assert answer.stdout.count(" PASS  ") == 3
+
+
+class Sink(http.server.BaseHTTPRequestHandler):
+    """Answers effects with the status of its turn, and keeps what came."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.server.came.append((self.path, self.headers["Idempotency-Key"], body))
+        self.send_response(self.server.status if self.path == "/v1/effects" else 200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def sink():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+
+
+@pytest.mark.parametrize("language", CALLS)
+def test_an_adapter_does_what_the_sink_says(tmp_path, sink, language):
+    *builds, call = CALLS[language]
+    program = (builds or [call])[0][0]
+    if shutil.which(program) is None:
+        pytest.skip(program + " is not here")
+    assert run("check", "init", language, cwd=tmp_path).returncode == 0
+    for file in (HERE / "init").iterdir():
+        if file.suffix in (pathlib.Path(MARKS[language][1]).suffix,):
+            shutil.copy(file, tmp_path)
+    env = environment(QUERN_SINK_URL="http://127.0.0.1:%d" % sink.server_address[1])
+    for build in builds:
+        done = subprocess.run(build, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def handle(body, status):
+        sink.came, sink.status = [], status
+        done = subprocess.run(call, cwd=tmp_path, env=env, input=body, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.split()[0], sink.came
+
+    assert handle(BODY, 200) == ("done", [("/v1/effects", "k-003", BODY)])
+    word, (effect, reject) = handle(BODY, 422)
+    assert (word, effect, reject[0]) == ("done", ("/v1/effects", "k-003", BODY), "/v1/rejects")
+    assert json.loads(reject[2])["id"] == "m-003"
+    assert handle(BODY, 503) == ("left", [("/v1/effects", "k-003", BODY)])
+    assert handle("no JSON", 200) == ("left", [])
