@@ -39,7 +39,7 @@ static json_t *read_all(FILE *file)
     rewind(file);
     while (getline(&line, &room, file) > 0) {
         struct qn_str value;
-        struct qn_str key = qn_str_cut(qn_str_trim(qn_str_from_cstr(line)), '\t', &value);
+        struct qn_str key = qn_str_cut(qn_str(line, strcspn(line, "\n")), '\t', &value);
         json_object_setn_new(all, key.ptr, key.len,
                              json_stringn(value.ptr != NULL ? value.ptr : "", value.len));
     }

@@ -46,7 +46,8 @@ static size_t drop_body(char *bytes, size_t size, size_t count, void *state)
 static size_t see_header(char *bytes, size_t size, size_t count, void *state)
 {
     struct call *call = state;
-    struct qn_str line = qn_str_trim(qn_str(bytes, size * count));
+    struct qn_str rest;
+    struct qn_str line = qn_str_cut(qn_str(bytes, size * count), '\r', &rest);
 
     if (qn_str_equal_nocase(line, QN_STR("Idempotency-Replayed: true"))) {
         call->ret_is_replayed = true;

@@ -1,0 +1,131 @@
+"""Which mutant has to be caught by which scenario, and by what name. Typed by hand from the
+specification of the suite; nothing in the suite itself reads it, so that the two can disagree.
+
+Scenarios stand primary first. A mutant is killed where one of its scenarios gives the level (F: FAIL,
+W: WARN) and names one of the invariants. `race`: a kill is wanted in four of five runs, not in all.
+"""
+
+# no, mutant, scenarios, invariants, level
+ROWS = """
+M01 | early-ack | base.ack-after-effect; std.crash-after-receive; poison.crashes-consumer | ACK-AFTER-EFFECT / NO-LOSS | F
+M02 | ack-on-dispatch | base.ack-after-effect; std.crash-mid-work | ACK-AFTER-EFFECT | F
+M03 | ack-always | retry.transient-then-success; batch.one-failure-is-isolated; poison.reaches-dlq-exactly | NO-ACK-ON-FAIL / NO-LOSS | F
+M04 | no-idempotency | std.duplicate-after-delete; std.delete-lost; std.crash-after-effect-before-delete; chaos.soak | ONCE | F
+M05 | key-is-message-id | std.duplicate-producer; dlq.redrive-replay | ONCE | F
+M06 | key-is-receipt-handle | std.duplicate-after-delete; std.crash-after-effect-before-delete | ONCE | F
+M07 | check-then-act | std.duplicate-two-workers; std.duplicate-while-inflight | ONCE | F race
+M08 | memory-only-dedupe | std.crash-after-effect-before-delete; std.duplicate-two-workers | ONCE | F
+M09 | mark-before-effect | std.crash-mid-work; poison.crashes-consumer | NO-LOSS | F
+M10 | inbox-outside-tx | std.crash-after-effect-before-delete | ONCE | F
+M11 | stuck-processing | std.crash-mid-work | DRAINED / DLQ-EXACT | F
+M12 | skip-without-delete | std.duplicate-after-delete; std.delete-lost | DRAINED / DLQ-EXACT | F
+M13 | batch-id-is-message-id | std.duplicate-in-one-batch | distinct ids | F
+M14 | batch-over-10 | batch.partial-delete-failure-retried; backpressure.bounded-inflight | DRAINED | F
+M15 | ignore-batch-failed | batch.partial-delete-failure-retried | retried before V | W
+M16 | no-heartbeat | lease.heartbeat-extends | LEASE-COVER | F
+M17 | heartbeat-too-late | lease.heartbeat-extends | LEASE-COVER | F
+M18 | heartbeat-dies-on-error | lease.heartbeat-call-fails | LEASE-COVER | W
+M19 | heartbeat-crashes-process | lease.heartbeat-call-fails; lease.lost-mid-work | SURVIVES | F
+M20 | heartbeat-leak | lease.heartbeat-stops | NO-GHOST-EXTEND | F
+M21 | heartbeat-forever | lease.hung-handler-released | second lease | W
+M22 | stale-handle | lease.newest-handle | NEWEST-HANDLE | F
+M23 | buffer-expiry | lease.buffer-protected; backpressure.full-means-no-receive | START-LIVE | F
+M24 | hoarder | lease.buffer-protected | idle hold | W
+M25 | lease-too-long | std.crash-after-receive | recovery time | W
+M26 | unbounded-dispatch | backpressure.bounded-inflight; backpressure.full-means-no-receive | BOUNDED | F
+M27 | drop-on-full | base.drain-and-profile; backpressure.bounded-inflight | NO-LOSS | F
+M28 | batch-barrier | batch.slow-message-does-not-block; poison.does-not-block-others | PROGRESS | F
+M29 | one-tx-batch | batch.one-failure-is-isolated | one lease per ok | F
+M30 | short-poll-busy-loop | poll.idle-cost; poll.long-polling-used | call rate | F
+M31 | exit-on-empty | poll.false-empty | SURVIVES / DRAINED | F
+M32 | no-client-timeout | poll.stalled-connection; ambiguous.effect-timeout | PROGRESS | F
+M33 | dies-on-error | std.delete-error; error.backoff-on-5xx; server.crash-and-restart | SURVIVES | F
+M34 | dead-poller | poll.response-lost; error.backoff-on-throttle | DRAINED | F
+M35 | tight-error-loop | error.backoff-on-throttle; error.backoff-on-5xx | BACKOFF | F
+M36 | hot-retry | retry.not-hot; backpressure.downstream-outage | spacing / DLQ-EXACT | W
+M37 | give-up-and-delete | poison.reaches-dlq-exactly; retry.transient-then-success | NO-LOSS | F
+M38 | retry-everything | poison.invalid-not-retried | attempts <= 2 | W
+M39 | poison-forever | poison.reaches-dlq-exactly | DLQ-EXACT / DRAINED | F
+M40 | inline-retry-forever | poison.does-not-block-others; poison.reaches-dlq-exactly | PROGRESS | F
+M41 | inline-retry-past-lease | retry.transient-then-success; lease.heartbeat-extends | LEASE-COVER | F
+M42 | crash-on-bad-message | poison.invalid-not-retried | SURVIVES | F
+M43 | crash-on-odd-body | base.strange-bodies | NO-LOSS | F
+M44 | ignores-schema-version | poison.unknown-schema | no effect for unknown | F
+M45 | quarantine-after-delete | poison.quarantine-before-ack | NO-LOSS | F
+M46 | new-key-per-attempt | ambiguous.effect-response-lost; std.delete-lost | ONCE | F
+M47 | ack-ambiguous | ambiguous.effect-timeout | ACK-AFTER-EFFECT | F
+M48 | publish-no-outbox | outbox.publish-atomic | output missing | F
+M49 | publish-before-commit | outbox.publish-atomic | output without effect | F
+M50 | retry-queue-delete-first | retry.delayed-queue | NO-LOSS | F
+M51 | wrong-variable | base.drain-and-profile | NO-LOSS / ONCE | F
+M52 | last-writer-wins | std.reorder | newest version | W
+M53 | fifo-parallel | fifo.order; fifo.serial-in-group; fifo.contiguous-ack | GROUP-SERIAL | F
+M54 | fifo-continue-after-failure | fifo.stop-after-first-failure | GROUP-ORDER | F
+M55 | fifo-gap-ack | fifo.contiguous-ack | NO-GAP-ACK | F
+M56 | fifo-global-serial | fifo.poison-blocks-only-its-group; fifo.parallel-across-groups | PROGRESS | F
+M57 | fifo-fail-whole-batch | fifo.poison-blocks-only-its-group | PROGRESS / DLQ-EXACT | F
+M58 | retry-dead-handle-forever | fifo.expired-handle-delete | <= 5 calls | F
+M59 | exit-now-on-sigterm | shutdown.sigterm-drains; shutdown.unfinished-work-released | run finishes | F
+M60 | ignores-sigterm | shutdown.sigterm-drains; shutdown.receive-in-flight | EXIT-IN-GRACE | F
+M61 | keeps-polling | shutdown.stops-polling | QUIET | F
+M62 | strands-last-receive | shutdown.receive-in-flight | NO-STRAND | W
+M63 | heartbeat-stops-at-sigterm | shutdown.heartbeat-while-draining | LEASE-COVER | F
+M64 | delete-unfinished | shutdown.unfinished-work-released; shutdown.sigterm-drains | ACK-AFTER-EFFECT | F
+M65 | ack-buffer-lost | shutdown.sigterm-drains | deleted at exit | F
+M66 | hangs-when-sqs-down | shutdown.while-sqs-is-down | EXIT-IN-GRACE | F
+M73 | payload-logger | log.no-payload | canary | W
+M74 | zero-visibility | scale.competing-consumers; base.drain-and-profile | one lease per message | F
+M75 | local-journal-replay | std.crash-after-delete | START-LIVE | F
+"""
+
+# What the table says in words, as the JSON verdict names it (shell patterns).
+NAMES = {
+    "distinct ids": ["DISTINCT-IDS"],
+    "retried before V": ["RETRIED-BEFORE-V"],
+    "second lease": ["SECOND-LEASE"],
+    "idle hold": ["IDLE-HOLD"],
+    "recovery time": ["RECOVERY*"],
+    "one lease per ok": ["ONE-LEASE*", "leases(k-000) == 1 and leases(k-001) == 1*"],
+    "call rate": ["CALL-RATE"],
+    "spacing": ["SPACING"],
+    "attempts <= 2": ["ATTEMPTS*"],
+    "no effect for unknown": ["NO-EFFECT*"],
+    "output missing": ["OUTPUT-MISSING", "OUTPUT*"],
+    "output without effect": ["OUTPUT-WITHOUT-EFFECT", "OUTPUT*"],
+    "newest version": ["NEWEST-VERSION"],
+    "<= 5 calls": ["DEAD-HANDLE*", "AT-MOST-5*"],
+    "run finishes": ["RUN-FINISHES", "RUNS-FINISH*"],
+    "deleted at exit": ["DELETED-AT-EXIT"],
+    "canary": ["CANARY"],
+    "one lease per message": ["ONE-LEASE*", "max(leases) == 1"],
+}
+
+# What a scenario needs to be told before it applies: to the check, to the worker.
+DECLARED = {
+    "lease.heartbeat-extends": (["--heartbeat", "yes"], []),
+    "lease.heartbeat-stops": (["--heartbeat", "yes"], []),
+    "lease.heartbeat-call-fails": (["--heartbeat", "yes"], []),
+    "shutdown.heartbeat-while-draining": (["--heartbeat", "yes"], []),
+    "outbox.publish-atomic": (["--output-queue", "output"], ["--publish"]),
+    "retry.delayed-queue": (["--retry-queue", "retry"], ["--retry-queue", "retry"]),
+    "std.reorder": ([], ["--state"]),
+}
+
+
+class Mutant:
+    def __init__(self, line):
+        number, name, scenarios, invariants, level = (part.strip() for part in line.split(" | "))
+        self.number = number
+        self.name = name
+        self.scenarios = [one.strip() for one in scenarios.split(";")]
+        self.invariants = [one.strip() for one in invariants.split(" / ")]
+        self.patterns = [name for one in self.invariants for name in NAMES.get(one, [one])]
+        self.level = level[0]
+        self.is_race = level.endswith("race")
+
+
+MUTANTS = [Mutant(line) for line in ROWS.strip().splitlines()]
+
+
+def profile_of(scenario):
+    return "fifo" if scenario.startswith("fifo.") else "standard"

@@ -1,0 +1,138 @@
+"""The suite is tested by consumers that are wrong in a known way, and by consumers that are right.
+
+The whole matrix takes an hour: QUERN_MATRIX=all (`./dev test matrix`) measures every pair that is not
+measured yet or whose sources have changed, five times, and writes the table anew. Otherwise a cut is
+run: each mutant against the scenario that catches it fastest, each right consumer once; with a seed
+that is another one each time.
+"""
+import concurrent.futures
+import os
+import random
+import subprocess
+
+import matrix
+import pytest
+import running
+from kill_table import MUTANTS
+from references import REFERENCES
+
+WHOLE = os.environ.get("QUERN_MATRIX") == "all"
+SEED = int(os.environ.get("QUERN_MATRIX_SEED") or random.SystemRandom().randrange(1, 1000000))
+SEEDS = [SEED + n for n in range(matrix.SEEDS)]
+AT_ONCE = 4
+print("matrix: QUERN_MATRIX_SEED=%d" % SEED)
+
+
+class Later:
+    """Runs all at once, some at a time; each test waits for its own."""
+
+    def __init__(self):
+        self.pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+        self.running = {}
+
+    def start(self, name, function, *arguments):
+        self.running[name] = self.pool.submit(function, *arguments)
+
+    def result(self, name):
+        return self.running[name].result()
+
+
+def fastest(measured, mutant):
+    """By what was measured, else the first that is there."""
+    there = running.scenario_files()
+    return next(iter(matrix.killers(measured, mutant) + [one for one in mutant.scenarios if one in there]), None)
+
+
+def whole_run():
+    """Measures what is stale, writes as it goes: a run that is cut off has not been in vain."""
+    measured = matrix.load()
+    for name in matrix.left_over(measured):
+        del measured["cells"][name]
+    later = Later()
+    stale = matrix.stale(measured)
+    for mutant, scenario in stale:
+        later.start((mutant, scenario), matrix.measure, mutant, scenario, SEEDS)
+    for mutant, scenario in stale:
+        measured["cells"][matrix.name_of(mutant, scenario)] = later.result((mutant, scenario))
+        matrix.save(measured)
+    jobs = [(one, profile) for one in REFERENCES for profile in one.profiles]
+    for one, profile in jobs:
+        later.start((one, profile), lambda one, profile: [matrix.findings(one, profile, seed, 2) for seed in SEEDS],
+                    one, profile)
+    for one, profile in jobs:
+        results = later.result((one, profile))
+        measured["references"]["%s %s" % (one.number, profile)] = {
+            "what": one.what, "profile": profile, "runs": sum(passed for _, passed in results),
+            "findings": sorted({finding for found, _ in results for finding in found})}
+        matrix.save(measured)
+    return measured
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return whole_run() if WHOLE else matrix.load()
+
+
+@pytest.fixture(scope="module")
+def cut(measured):
+    later = Later()
+    if not WHOLE:
+        for mutant in MUTANTS:
+            scenario = fastest(measured, mutant)
+            if scenario is not None:
+                later.start(mutant.number, matrix.measure, mutant, scenario, SEEDS[:1])
+        for one in REFERENCES:
+            for profile in one.profiles:
+                later.start((one.number, profile), matrix.findings, one, profile, SEED, 2)
+    return later
+
+
+def test_each_mutant_of_the_worker_stands_in_the_table():
+    listed = subprocess.run([running.WORKER, "--list-bugs"], capture_output=True, text=True, check=True)
+    assert sorted(listed.stdout.split()) == sorted(mutant.name for mutant in MUTANTS)
+
+
+def test_worker_says_what_is_wrong_with_its_options():
+    env = {"PATH": os.environ["PATH"], "QUEUE_URL": "http://127.0.0.1:1/0/q", "QUERN_SINK_URL": "http://127.0.0.1:1"}
+    for words, told in ((["--bug", "nothing"], "no such bug 'nothing'"), (["--workers", "0"], "1 to 100"),
+                        (["--delete", "often"], "batch or single"), (["more"], "unknown argument 'more'")):
+        done = subprocess.run([running.WORKER, *words], capture_output=True, text=True, env=env)
+        assert done.returncode == 2 and told in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_committed_table_fits_its_sources(measured):
+    stale = [matrix.name_of(*cell) for cell in matrix.stale(measured)]
+    assert (stale, matrix.left_over(measured)) == ([], []), "run ./dev test matrix, and commit what it writes"
+    assert matrix.DOCUMENT.read_text() == matrix.render(measured)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: "%s-%s" % (mutant.number, mutant.name))
+def test_mutant_is_caught_as_the_table_says(mutant, measured, cut):
+    scenario = fastest(measured, mutant)
+    if scenario is None:
+        assert not WHOLE, "no scenario yet: %s" % ", ".join(mutant.scenarios)
+        return
+    if WHOLE:
+        cells = {one: measured["cells"].get(matrix.name_of(mutant, one)) for one in mutant.scenarios}
+        assert matrix.killers(measured, mutant), cells
+        return
+    cell = cut.result(mutant.number)
+    if cell["kills"] == 0 and mutant.is_race:
+        cell = matrix.measure(mutant, scenario, SEEDS[1:2])
+    assert cell["kills"] > 0, "%s, seed %d: %s" % (scenario, SEED, cell)
+
+
+@pytest.mark.parametrize("profile", ["standard", "fifo"])
+@pytest.mark.parametrize("reference", REFERENCES, ids=lambda one: one.number)
+def test_nothing_is_held_against_a_right_consumer(reference, profile, measured, cut):
+    if profile not in reference.profiles:
+        return
+    if WHOLE:
+        assert measured["references"]["%s %s" % (reference.number, profile)]["findings"] == []
+    else:
+        found, passed = cut.result((reference.number, profile))
+        assert (found, passed > 0) == ([], True), "seed %d" % SEED
+
+
+def test_each_must_scenario_catches_something(measured):
+    assert not WHOLE or matrix.idle_scenarios(measured) == []
