@@ -68,6 +68,7 @@ static void run(const struct qn_scenario *scenario, const struct qn_run_options 
     own.watcher = tell_progress;
     own.watcher_state = &socket;
     qn_run_scenario(scenario, &own, &result);
+    qn_process_kill_orphans(NULL, 0); /* what went away from its group, and out of its session */
     struct packet packet = {
         .is_result = true,
         .outcome = result.judgement.outcome,

@@ -94,6 +94,10 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
     qn_history_settle(&run->history);
     result->virtual_ms = qn_history_virtual_length_ms(&run->history);
     keep_trace(run);
+    if (trouble == NULL && run->trouble[0] != '\0') {
+        (void)qn_fail(&err, QN_ERR_INTERNAL, "%s", run->trouble);
+        trouble = &err;
+    }
     if (trouble != NULL) {
         set_error(judgement, trouble);
         if (run->is_interrupted) {

@@ -8,128 +8,7 @@
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
-enum {
-    ENVIRONMENT_MAX = 128,
-    ARGUMENTS_MAX = 256,
-    LONGEST_POLL_MS = 20000,
-    FIRST_PUSH_MS = 100,
-    PUSH_EVERY_MS = 500
-};
-
-/* What stands for a placeholder, or none. */
-static struct qn_str value_of(const struct qn_running *run, const struct qn_instance *instance,
-                              struct qn_str name, char room[128])
-{
-    if (qn_str_equal(name, QN_STR("queue_url"))) {
-        return qn_str_from_cstr(run->queue_url);
-    }
-    if (qn_str_equal(name, QN_STR("queue_name"))) {
-        return run->queue_name;
-    }
-    if (qn_str_equal(name, QN_STR("dlq_url"))) {
-        return qn_str_from_cstr(run->dlq_url != NULL ? run->dlq_url : "");
-    }
-    if (qn_str_equal(name, QN_STR("endpoint"))) {
-        return qn_str_from_cstr(run->server.endpoint);
-    }
-    if (qn_str_equal(name, QN_STR("host"))) {
-        return QN_STR("127.0.0.1");
-    }
-    if (qn_str_equal(name, QN_STR("port"))) {
-        (void)snprintf(room, 128, "%d", run->server.port);
-        return qn_str_from_cstr(room);
-    }
-    if (qn_str_equal(name, QN_STR("sink"))) {
-        (void)snprintf(room, 128, "http://127.0.0.1:%d", qn_sink_port(run->sink));
-        return qn_str_from_cstr(room);
-    }
-    if (qn_str_equal(name, QN_STR("instance"))) {
-        (void)snprintf(room, 128, "%d", instance->number);
-        return qn_str_from_cstr(room);
-    }
-    return qn_str_equal(name, QN_STR("scenario")) ? run->scenario->id : QN_STR_NONE;
-}
-
-/* Fills in {name}; braces around anything else stay. The text lies in the run's arena and ends in
- * NUL. */
-static const char *fill_in(struct qn_running *run, const struct qn_instance *instance,
-                           const char *text)
-{
-    struct qn_str rest = qn_str_from_cstr(text);
-    struct qn_buf filled;
-    char room[128];
-
-    qn_buf_init(&filled, SIZE_MAX / 2);
-    while (rest.len > 0) {
-        size_t open = qn_str_find_char(rest, '{');
-        size_t length = qn_str_find_char(qn_str_from(rest, open), '}');
-        struct qn_str name = qn_str_first(qn_str_from(rest, open + 1), length > 0 ? length - 1 : 0);
-        struct qn_str value = value_of(run, instance, name, room);
-        qn_buf_append_str(&filled, qn_str_first(rest, open));
-        rest = qn_str_from(rest, open);
-        if (!qn_str_is_none(value)) {
-            qn_buf_append_str(&filled, value);
-            rest = qn_str_from(rest, length + 1);
-        } else if (rest.len > 0) {
-            qn_buf_append_char(&filled, '{');
-            rest = qn_str_from(rest, 1);
-        }
-    }
-    const char *copy = qn_arena_copy(&run->arena, qn_buf_str(&filled)).ptr;
-    qn_buf_done(&filled);
-    return copy;
-}
-
-/* Texts with placeholders; a line ends up as one variable. */
-static const char *const variables[] = {
-    "AWS_ENDPOINT_URL={endpoint}",
-    "AWS_ENDPOINT_URL_SQS={endpoint}",
-    "AWS_REGION=us-east-1",
-    "AWS_DEFAULT_REGION=us-east-1",
-    "AWS_SECRET_ACCESS_KEY=quern",
-    "AWS_EC2_METADATA_DISABLED=true",
-    "NO_PROXY=127.0.0.1,localhost",
-    "no_proxy=127.0.0.1,localhost",
-    "QUERN_QUEUE_URL={queue_url}",
-    "QUERN_QUEUE_NAME={queue_name}",
-    "QUERN_QUEUE_ARN=arn:aws:sqs:us-east-1:000000000000:{queue_name}",
-    "QUERN_DLQ_URL={dlq_url}",
-    "QUEUE_URL={queue_url}",
-    "SQS_QUEUE_URL={queue_url}",
-    "QUERN_SINK_URL={sink}",
-    "QUERN_INSTANCE={instance}",
-    "QUERN_SCENARIO={scenario}",
-    "PYTHONUNBUFFERED=1",
-};
-
-static void make_environment(struct qn_running *run, const struct qn_instance *instance,
-                             const char **environment)
-{
-    struct qn_arena *arena = &run->arena;
-    size_t count = 0;
-
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        environment[count++] = fill_in(run, instance, variables[i]);
-    }
-    environment[count++] = qn_arena_format(arena, "AWS_ACCESS_KEY_ID=%s", instance->name).ptr;
-    environment[count++] = qn_arena_format(arena, "QUERN_RUN_ID=%s", run->run_id).ptr;
-    environment[count++] =
-        qn_arena_format(arena, "QUERN_SEED=%llu", (unsigned long long)run->seed).ptr;
-    environment[count++] = qn_arena_format(arena, "QUERN_VISIBILITY=%lld",
-                                           (long long)(run->terms.in.visibility_ms / 1000))
-                               .ptr;
-    environment[count++] =
-        qn_arena_format(arena, "QUERN_GRACE=%lld", (long long)(run->options->grace_ms / 1000)).ptr;
-    if (run->options->concurrency > 0) {
-        environment[count++] =
-            qn_arena_format(arena, "QUERN_CONCURRENCY=%lld", (long long)run->options->concurrency)
-                .ptr;
-    }
-    for (size_t i = 0; i < run->options->environment.count; i++) {
-        environment[count++] = fill_in(run, instance, run->options->environment.items[i]);
-    }
-    environment[count] = NULL;
-}
+enum { ARGUMENTS_MAX = 256, LONGEST_POLL_MS = 20000, FIRST_PUSH_MS = 100, PUSH_EVERY_MS = 500 };
 
 static void record(struct qn_running *run, const struct qn_instance *instance, const char *what,
                    pid_t pid, int exit_code, int signal_number)
@@ -148,15 +27,18 @@ static void record(struct qn_running *run, const struct qn_instance *instance, c
 
 bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, struct qn_error *err)
 {
-    const char *environment[ENVIRONMENT_MAX];
+    const char *environment[QN_ENVIRONMENT_MAX];
     const char *arguments[ARGUMENTS_MAX];
     size_t count = 0;
 
     for (; run->options->command[count] != NULL && count < ARGUMENTS_MAX - 1; count++) {
-        arguments[count] = fill_in(run, instance, run->options->command[count]);
+        arguments[count] = qn_instance_fill_in(run, instance, run->options->command[count]);
     }
     arguments[count] = NULL;
-    make_environment(run, instance, environment);
+    qn_instance_environment(run, instance, environment);
+    if (!qn_instance_write_environment(run, instance, environment, err)) {
+        return false;
+    }
     const struct qn_spawn spawn = {
         .argv = (char *const *)(const void *)arguments,
         .environment = environment,
@@ -221,7 +103,10 @@ void qn_instance_kill(struct qn_running *run, struct qn_instance *instance)
     }
     instance->was_told = true;
     record(run, instance, "signal", instance->pid, -1, SIGKILL);
-    qn_process_kill_group(instance->pid, &status);
+    qn_instance_kill_elsewhere(run, instance, &status);
+    if (status == -1) {
+        qn_process_kill_group(instance->pid, &status);
+    }
     qn_instance_has_ended(run, instance, status == -1 ? SIGKILL : status);
 }
 
@@ -232,7 +117,9 @@ void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, in
     } else if (instance->pid != 0 && number > 0) {
         instance->was_told = true;
         record(run, instance, "signal", instance->pid, -1, number);
-        (void)kill(instance->pid, number);
+        if (number != SIGTERM || !qn_instance_stop_elsewhere(run, instance)) {
+            (void)kill(instance->pid, number);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 /* Reading the command line, over what quern.json says. */
 #include "chaos/check/options.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -94,13 +95,20 @@ static bool read_words(struct reading *reading)
     return true;
 }
 
+static struct qn_arena *new_texts(void)
+{
+    struct qn_arena *texts = qn_memory_new(sizeof(*texts));
+
+    qn_arena_init(texts, SIZE_MAX / 2);
+    return texts;
+}
+
 /* The file that --config names must be there; the one in the working directory may be. */
 static bool read_config(struct qn_check_options *options, struct qn_error *err)
 {
     bool is_usual = options->config_path == NULL;
     const char *path = is_usual ? usual_config : options->config_path;
     FILE *file = fopen(path, "re");
-    struct qn_arena *arena;
     struct qn_buf text;
     char block[4096];
     size_t len;
@@ -121,11 +129,40 @@ static bool read_config(struct qn_check_options *options, struct qn_error *err)
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s cannot be read", path);
     }
     options->config_path = path;
-    options->texts = arena = qn_memory_new(sizeof(*arena));
-    qn_arena_init(arena, SIZE_MAX / 2);
-    ok = qn_config_read(qn_buf_str(&text), path, options, arena, err);
+    options->texts = new_texts();
+    ok = qn_config_read(qn_buf_str(&text), path, options, options->texts, err);
     qn_buf_done(&text);
     return ok;
+}
+
+/* Which words start the consumer. */
+static bool settle_command(struct qn_check_options *options, bool is_given, struct qn_error *err)
+{
+    struct in_addr ignored;
+
+    if (options->bind_address != NULL && inet_pton(AF_INET, options->bind_address, &ignored) != 1) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--bind takes an address such as 0.0.0.0 or 172.17.0.1, not \"%s\"",
+                       options->bind_address);
+    }
+    if (options->start_command != NULL && is_given) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--start-cmd stands for the command after --: give one of the two");
+    }
+    if (options->start_command != NULL) {
+        if (options->texts == NULL) {
+            options->texts = new_texts();
+        }
+        options->command = qn_arena_alloc(options->texts, 4 * sizeof(*options->command));
+        const char *const words[] = {"sh", "-c", options->start_command, NULL};
+        memcpy(options->command, words, sizeof(words));
+    }
+    bool needs_command = !options->wants_help && !options->wants_list;
+    if (needs_command && (options->command == NULL || options->command[0] == NULL)) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "no consumer given: quern check [options] -- CMD [ARGUMENTS]");
+    }
+    return true;
 }
 
 bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options,
@@ -148,12 +185,8 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
     reading = (struct reading){argc, argv, QN_OPTION_CHECK, &options, {false}, err};
     bool ok = read_words(&reading);
     options.config_path = config_path;
+    ok = ok && settle_command(&options, given.command != NULL, err);
     qn_options_complete(&options);
-    bool needs_command = !options.wants_help && !options.wants_list;
-    if (ok && needs_command && (options.command == NULL || options.command[0] == NULL)) {
-        ok = qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                     "no consumer given: quern check [options] -- CMD [ARGUMENTS]");
-    }
     if (!ok) {
         qn_check_options_done(&options);
         return false;

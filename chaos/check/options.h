@@ -36,6 +36,12 @@ struct qn_check_options {
     int64_t sink_capacity; /* 0: no limit */
     const char *sink_busy; /* wait, 409 */
     bool sink_busy_is_409;
+    /* For consumers that run elsewhere. */
+    const char *endpoint_host; /* what the consumer calls this machine; NULL: 127.0.0.1 */
+    const char *bind_address;
+    const char *start_command; /* NULL: the command after -- */
+    const char *stop_command;  /* NULL: SIGTERM */
+    const char *kill_command;  /* NULL: SIGKILL */
     /* Declarations. */
     const char *profile; /* standard, fifo */
     bool is_fifo;

@@ -47,9 +47,11 @@ static void append_option(const struct qn_option_row *row, const struct qn_check
     const char *const *word = at;
     const int64_t *number = at;
 
+    defaults.endpoint_host = options->endpoint_host;
     defaults.tempo = options->tempo; /* some defaults follow from it */
     qn_options_complete(&defaults);
     defaults.tempo = qn_options_default().tempo;
+    defaults.endpoint_host = NULL;
     switch (row->kind) {
     case QN_OPTION_FLAG:
         if (*(const bool *)at) {
@@ -90,7 +92,11 @@ void qn_options_append_again(const struct qn_check_options *options, struct qn_s
             append_option(&qn_option_rows[i], options, buf);
         }
     }
-    qn_buf_append_format(buf, " --seed %llu -- ", (unsigned long long)seed);
+    qn_buf_append_format(buf, " --seed %llu", (unsigned long long)seed);
+    if (options->start_command != NULL) {
+        return; /* said already */
+    }
+    qn_buf_append_literal(buf, " -- ");
     if (options->command != NULL && options->command[0] != NULL) {
         qn_options_append_command(options->command, buf);
     } else {

@@ -82,6 +82,19 @@ const struct qn_option_row qn_option_rows[] = {
     ROW(TEXT, "--server", "PROGRAM", "the server to run (default: this program)", server_program,
         CHECK),
 
+    /* Consumers that run elsewhere. */
+    ROW(TEXT, "--endpoint-host", "HOST",
+        "what the consumer calls this machine, for example host.docker.internal", endpoint_host,
+        DECLARES),
+    ROW(TEXT, "--bind", "ADDRESS",
+        "where server and sink listen (default 127.0.0.1; with --endpoint-host 0.0.0.0)",
+        bind_address, DECLARES),
+    ROW(TEXT, "--start-cmd", "COMMAND",
+        "starts the consumer by a shell, and lasts as long as it does ({instance}, {env_file})",
+        start_command, DECLARES),
+    ROW(TEXT, "--stop-cmd", "COMMAND", "in place of SIGTERM", stop_command, DECLARES),
+    ROW(TEXT, "--kill-cmd", "COMMAND", "in place of SIGKILL", kill_command, DECLARES),
+
     /* What the consumer is said to be. */
     ROW_CHOICE("--profile", "NAME", "kind of the queue: standard (default) or fifo", profile,
                profiles, DECLARES),
@@ -156,6 +169,9 @@ struct qn_check_options qn_options_default(void)
 void qn_options_complete(struct qn_check_options *options)
 {
     options->is_fifo = options->profile == profiles[1];
+    if (options->bind_address == NULL) {
+        options->bind_address = options->endpoint_host != NULL ? "0.0.0.0" : "127.0.0.1";
+    }
     options->sink_busy_is_409 = options->sink_busy == busy_answers[1];
     if (options->grace_ms == GRACE_BY_TEMPO) {
         options->grace_ms = options->tempo == tempos[2] ? REAL_GRACE_MS : GRACE_MS;

@@ -16,6 +16,7 @@ struct qn_routes_request {
 };
 
 struct qn_routes_options {
+    const char *bind;                  /* IPv4 address that the sink listens on; NULL: 127.0.0.1 */
     struct qn_effects_options effects; /* also its recorder, answer and state are used here */
     /* The access key of the instance that called: by the header X-Quern-Instance if there is one,
      * else by the key. None: unknown. */

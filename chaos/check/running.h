@@ -68,6 +68,7 @@ struct qn_running {
     int64_t last_pass_ms;
     int64_t visible, in_flight, delayed; /* of the source queue, when last asked */
     int trace_failures;
+    char trouble[400]; /* of a command of the user's; empty: none */
     bool is_interrupted;
     bool is_over;
 };
@@ -98,6 +99,28 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
                          struct qn_run_result *result);
 /* Shows an event while it happens. */
 void qn_running_tell(const struct qn_check_event *event);
+
+/* environment.c */
+enum { QN_ENVIRONMENT_MAX = 128 };
+/* Fills in {queue_url} and the others; braces around anything else stay. The text lies in the run's
+ * arena. */
+const char *qn_instance_fill_in(struct qn_running *run, const struct qn_instance *instance,
+                                const char *text);
+void qn_instance_environment(struct qn_running *run, const struct qn_instance *instance,
+                             const char **environment);
+/* The same as a file of lines, for `docker run --env-file {env_file}`. */
+QN_MUST_CHECK bool qn_instance_write_environment(struct qn_running *run,
+                                                 const struct qn_instance *instance,
+                                                 const char *const *environment,
+                                                 struct qn_error *err);
+
+/* commands.c: what the user gives for consumers that run elsewhere. */
+/* Starts --stop-cmd, which takes the place of SIGTERM. False: there is none. */
+bool qn_instance_stop_elsewhere(struct qn_running *run, const struct qn_instance *instance);
+/* Runs --kill-cmd, if there is one, which takes the place of SIGKILL, and waits for the end of the
+ * instance. *ret_status is its status, or -1 when it has not ended. */
+void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance *instance,
+                                int *ret_status);
 
 /* instances.c */
 QN_MUST_CHECK bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance,

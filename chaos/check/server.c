@@ -13,6 +13,9 @@
 #include "chaos/check/process.h"
 #include "server/base/clock.h"
 
+#define LOOPBACK "127.0.0.1"
+#define EVERYWHERE "0.0.0.0"
+
 enum { START_LIMIT_MS = 20000, START_ATTEMPTS = 3, STOP_LIMIT_MS = 5000, PATH_ROOM = 4200 };
 
 bool qn_server_fail(struct qn_error *err, const char *what, const struct quern_error *cause)
@@ -41,21 +44,27 @@ static int free_port(void)
 static bool spawn(struct qn_server *server, int64_t virtual_ms, struct qn_error *err)
 {
     static const char *const environment[] = {"QUERN_LOG=info", NULL};
-    char bind[32];
+    char bind[80];
+    char loopback[32];
     char database[PATH_ROOM];
     char clock[48];
     char seed[24];
     char log[PATH_ROOM];
     const struct qn_server_options *o = &server->options;
 
-    (void)snprintf(bind, sizeof(bind), "127.0.0.1:%d", server->port);
+    (void)snprintf(bind, sizeof(bind), "%s:%d", o->bind, server->port);
+    (void)snprintf(loopback, sizeof(loopback), LOOPBACK ":%d", server->port);
     (void)snprintf(database, sizeof(database), "%s/q.db", o->directory);
     (void)snprintf(clock, sizeof(clock), "virtual=%lld", (long long)virtual_ms);
     (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)o->seed);
     (void)snprintf(log, sizeof(log), "%s/server.log", o->directory);
-    const char *const argv[] = {o->program, "serve",   "--bind", bind,      "--db",
-                                database,   "--clock", clock,    "--trace", server->trace_path,
-                                "--region", "any",     "--seed", seed,      NULL};
+    /* The harness itself comes by the loopback, whatever the consumer does. */
+    bool needs_both = strcmp(o->bind, LOOPBACK) != 0 && strcmp(o->bind, EVERYWHERE) != 0;
+    const char *const argv[] = {
+        o->program, "serve",   "--bind", bind,      "--db",
+        database,   "--clock", clock,    "--trace", server->trace_path,
+        "--region", "any",     "--seed", seed,      needs_both ? "--bind" : NULL,
+        loopback,   NULL};
     const struct qn_spawn child = {
         .argv = (char *const *)(const void *)argv,
         .environment = environment,
@@ -123,7 +132,8 @@ static bool aim(struct qn_server *server, struct qn_error *err)
     quern_client_free(server->client);
     server->client = NULL;
     server->port = free_port();
-    (void)snprintf(server->endpoint, sizeof(server->endpoint), "http://127.0.0.1:%d", server->port);
+    (void)snprintf(server->endpoint, sizeof(server->endpoint), "http://" LOOPBACK ":%d",
+                   server->port);
     const struct quern_options client = {
         .endpoint = server->endpoint,
         .region = "us-east-1",

@@ -11,6 +11,7 @@
 
 struct qn_server_options {
     const char *program;   /* the executable that knows `serve` */
+    const char *bind;      /* address to listen on */
     const char *directory; /* for the database, the trace and the log */
     uint64_t seed;
 };

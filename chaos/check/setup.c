@@ -156,6 +156,7 @@ static bool open_sink(struct qn_running *run, struct qn_error *err)
                     .state = run,
                     .capacity = run->options->sink_capacity,
                     .busy_is_409 = run->options->sink_busy_is_409},
+        .bind = run->options->bind_address,
         .instance_of = instance_of,
         .key_of_id = key_of_id,
     };
@@ -179,6 +180,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
 {
     const struct qn_server_options server = {
         .program = run->options->server_program,
+        .bind = run->options->bind_address,
         .directory = run->directory,
         .seed = run->seed,
     };

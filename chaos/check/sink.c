@@ -137,12 +137,15 @@ static void forget(void *state, struct MHD_Connection *connection, void **slot,
     }
 }
 
-static int listen_on_loopback(int *ret_port, struct qn_error *err)
+static int listen_on(const char *bind_address, int *ret_port, struct qn_error *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+    if (bind_address != NULL) {
+        (void)inet_pton(AF_INET, bind_address, &address.sin_addr);
+    }
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
         listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
         (void)qn_fail(err, QN_ERR_INTERNAL, "listening for the effect sink: %s", strerror(errno));
@@ -160,7 +163,7 @@ bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_
 {
     struct qn_sink *sink = qn_memory_new(sizeof(*sink));
     struct qn_routes_options own = *options;
-    int listener = listen_on_loopback(&sink->port, err);
+    int listener = listen_on(options->bind, &sink->port, err);
 
     if (listener < 0) {
         qn_memory_free(sink);

@@ -116,6 +116,14 @@ def test_a_scenario_whose_process_dies_is_an_error_and_the_next_one_runs(tmp_pat
     assert left_of(tmp_path) == []
 
 
+def test_a_consumer_that_forks_away_is_gone_in_the_end(tmp_path):
+    words = ["sh", "-c", "setsid sh -c 'setsid sleep 300 & sleep 300' & exec sleep 300"]
+    answer = run("check", "--only", "base.ack-after-effect", "--startup-timeout", "1s", "--grace", "200ms", "--", *words,
+                 TMPDIR=str(tmp_path))
+    assert answer.returncode == 3, answer.stdout
+    assert left_of(tmp_path) == []
+
+
 def test_fail_fast_ends_at_the_first_failure():
     early = [sys.executable, str(ROOT / "tests/consumers/mutants.py"), "--bug", "early-ack"]
     answer = run("check", "--fail-fast", "-j", "2", "--", *early, timeout_s=240)

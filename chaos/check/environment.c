@@ -1,0 +1,153 @@
+/* What a consumer is told: its environment, and the placeholders in its command. */
+#include <stdio.h>
+
+#include "chaos/check/running.h"
+
+/* Where server and sink are for this machine. */
+#define HERE "127.0.0.1"
+
+/* An address of ours as the consumer reaches it, which may be from a container. */
+static struct qn_str seen_from_there(struct qn_running *run, const char *url)
+{
+    struct qn_str text = qn_str_from_cstr(url);
+    struct qn_str here = QN_STR("http://" HERE);
+
+    if (run->options->endpoint_host == NULL || !qn_str_starts_with(text, here)) {
+        return text;
+    }
+    return qn_arena_format(&run->arena, "http://%s%.*s", run->options->endpoint_host,
+                           QN_STR_ARG(qn_str_from(text, here.len)));
+}
+
+/* What stands for a placeholder, or none. */
+static struct qn_str value_of(struct qn_running *run, const struct qn_instance *instance,
+                              struct qn_str name)
+{
+    const char *host = run->options->endpoint_host;
+
+    if (qn_str_equal(name, QN_STR("queue_url"))) {
+        return seen_from_there(run, run->queue_url);
+    }
+    if (qn_str_equal(name, QN_STR("queue_name"))) {
+        return run->queue_name;
+    }
+    if (qn_str_equal(name, QN_STR("dlq_url"))) {
+        return seen_from_there(run, run->dlq_url != NULL ? run->dlq_url : "");
+    }
+    if (qn_str_equal(name, QN_STR("endpoint"))) {
+        return seen_from_there(run, run->server.endpoint);
+    }
+    if (qn_str_equal(name, QN_STR("host"))) {
+        return qn_str_from_cstr(host != NULL ? host : HERE);
+    }
+    if (qn_str_equal(name, QN_STR("port"))) {
+        return qn_arena_format(&run->arena, "%d", run->server.port);
+    }
+    if (qn_str_equal(name, QN_STR("sink"))) {
+        return qn_arena_format(&run->arena, "http://%s:%d", host != NULL ? host : HERE,
+                               qn_sink_port(run->sink));
+    }
+    if (qn_str_equal(name, QN_STR("instance"))) {
+        return qn_arena_format(&run->arena, "%d", instance->number);
+    }
+    if (qn_str_equal(name, QN_STR("env_file"))) {
+        return qn_arena_format(&run->arena, "%s/instance-%d.env", run->directory, instance->number);
+    }
+    return qn_str_equal(name, QN_STR("scenario")) ? run->scenario->id : QN_STR_NONE;
+}
+
+/* Fills in {name}; braces around anything else stay. The text lies in the run's arena and ends in
+ * NUL. */
+const char *qn_instance_fill_in(struct qn_running *run, const struct qn_instance *instance,
+                                const char *text)
+{
+    struct qn_str rest = qn_str_from_cstr(text);
+    struct qn_buf filled;
+
+    qn_buf_init(&filled, SIZE_MAX / 2);
+    while (rest.len > 0) {
+        size_t open = qn_str_find_char(rest, '{');
+        size_t length = qn_str_find_char(qn_str_from(rest, open), '}');
+        struct qn_str name = qn_str_first(qn_str_from(rest, open + 1), length > 0 ? length - 1 : 0);
+        struct qn_str value = value_of(run, instance, name);
+        qn_buf_append_str(&filled, qn_str_first(rest, open));
+        rest = qn_str_from(rest, open);
+        if (!qn_str_is_none(value)) {
+            qn_buf_append_str(&filled, value);
+            rest = qn_str_from(rest, length + 1);
+        } else if (rest.len > 0) {
+            qn_buf_append_char(&filled, '{');
+            rest = qn_str_from(rest, 1);
+        }
+    }
+    const char *copy = qn_arena_copy(&run->arena, qn_buf_str(&filled)).ptr;
+    qn_buf_done(&filled);
+    return copy;
+}
+
+/* Texts with placeholders; a line ends up as one variable. */
+static const char *const variables[] = {
+    "AWS_ENDPOINT_URL={endpoint}",
+    "AWS_ENDPOINT_URL_SQS={endpoint}",
+    "AWS_REGION=us-east-1",
+    "AWS_DEFAULT_REGION=us-east-1",
+    "AWS_SECRET_ACCESS_KEY=quern",
+    "AWS_EC2_METADATA_DISABLED=true",
+    "NO_PROXY=127.0.0.1,localhost,{host}",
+    "no_proxy=127.0.0.1,localhost,{host}",
+    "QUERN_QUEUE_URL={queue_url}",
+    "QUERN_QUEUE_NAME={queue_name}",
+    "QUERN_QUEUE_ARN=arn:aws:sqs:us-east-1:000000000000:{queue_name}",
+    "QUERN_DLQ_URL={dlq_url}",
+    "QUEUE_URL={queue_url}",
+    "SQS_QUEUE_URL={queue_url}",
+    "QUERN_SINK_URL={sink}",
+    "QUERN_INSTANCE={instance}",
+    "QUERN_SCENARIO={scenario}",
+    "PYTHONUNBUFFERED=1",
+};
+
+void qn_instance_environment(struct qn_running *run, const struct qn_instance *instance,
+                             const char **environment)
+{
+    struct qn_arena *arena = &run->arena;
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        environment[count++] = qn_instance_fill_in(run, instance, variables[i]);
+    }
+    environment[count++] = qn_arena_format(arena, "AWS_ACCESS_KEY_ID=%s", instance->name).ptr;
+    environment[count++] = qn_arena_format(arena, "QUERN_RUN_ID=%s", run->run_id).ptr;
+    environment[count++] =
+        qn_arena_format(arena, "QUERN_SEED=%llu", (unsigned long long)run->seed).ptr;
+    environment[count++] = qn_arena_format(arena, "QUERN_VISIBILITY=%lld",
+                                           (long long)(run->terms.in.visibility_ms / 1000))
+                               .ptr;
+    environment[count++] =
+        qn_arena_format(arena, "QUERN_GRACE=%lld", (long long)(run->options->grace_ms / 1000)).ptr;
+    if (run->options->concurrency > 0) {
+        environment[count++] =
+            qn_arena_format(arena, "QUERN_CONCURRENCY=%lld", (long long)run->options->concurrency)
+                .ptr;
+    }
+    for (size_t i = 0; i < run->options->environment.count; i++) {
+        environment[count++] =
+            qn_instance_fill_in(run, instance, run->options->environment.items[i]);
+    }
+    environment[count] = NULL;
+}
+
+bool qn_instance_write_environment(struct qn_running *run, const struct qn_instance *instance,
+                                   const char *const *environment, struct qn_error *err)
+{
+    const char *path = qn_instance_fill_in(run, instance, "{env_file}");
+    FILE *file = fopen(path, "we");
+
+    for (size_t i = 0; file != NULL && environment[i] != NULL; i++) {
+        (void)fprintf(file, "%s\n", environment[i]);
+    }
+    if (file == NULL || fclose(file) != 0) {
+        return qn_fail(err, QN_ERR_INTERNAL, "%s cannot be written", path);
+    }
+    return true;
+}
