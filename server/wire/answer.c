@@ -2,6 +2,7 @@
 #include "server/wire/codec.h"
 
 #include "server/actions/actions.h"
+#include "server/base/xml.h"
 
 #define XML_DECLARATION "<?xml version=\"1.0\"?>"
 #define XML_NAMESPACE " xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\""
@@ -144,7 +145,7 @@ static void append_xml_error(struct qn_buf *buf, const struct qn_request *reques
     append_cstr(buf, "</Type><Code>");
     append_cstr(buf, info->query_code);
     append_cstr(buf, "</Code><Message>");
-    qn_wire_append_xml_text(buf, query_message(err), true);
+    qn_xml_append_text(buf, query_message(err), true);
     append_cstr(buf, "</Message><Detail/></Error><RequestId>");
     append_cstr(buf, request->request_id);
     append_cstr(buf, "</RequestId></ErrorResponse>");
@@ -155,7 +156,7 @@ static void append_xml_error(struct qn_buf *buf, const struct qn_request *reques
 static void append_unknown_operation(struct qn_buf *buf, const struct qn_error *err)
 {
     append_cstr(buf, XML_DECLARATION "<UnknownOperationException><Message>");
-    qn_wire_append_xml_text(buf, qn_str_from_cstr(err->message), true);
+    qn_xml_append_text(buf, qn_str_from_cstr(err->message), true);
     append_cstr(buf, "</Message></UnknownOperationException>");
 }
 

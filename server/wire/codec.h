@@ -81,7 +81,4 @@ void qn_wire_append_json_name(struct qn_buf *buf, const char *name);
 void qn_wire_append_json_scalar(struct qn_buf *buf, const struct qn_field *field,
                                 const void *value);
 
-/* Text of an element. What XML 1.0 cannot hold becomes U+FFFD. */
-void qn_wire_append_xml_text(struct qn_buf *buf, struct qn_str text, bool escape_quotes);
-
 #endif

@@ -1,6 +1,5 @@
 import itertools
 import pathlib
-import signal
 import sys
 
 import pytest
@@ -17,17 +16,8 @@ _serial = itertools.count(1)
 @pytest.fixture
 def start():
     """Starts servers with the given options; all of them must end cleanly."""
-    running = []
-
-    def started(*options, clock="virtual", seed=7):
-        server = process.Server(*map(str, options), clock=clock, seed=seed)
-        running.append(server)
-        return server
-
-    yield started
-    for server in running:
-        if server.process.poll() not in (0, -signal.SIGKILL):  # by the test itself
-            server.stop()
+    with process.starting(may_be_killed=True) as started:
+        yield started
 
 
 @pytest.fixture

@@ -18,13 +18,6 @@ static void close_buf(void)
     qn_arena_done(&arena);
 }
 
-static struct qn_str text(struct qn_str plain, bool escape_quotes)
-{
-    qn_buf_clear(&buf);
-    qn_wire_append_xml_text(&buf, plain, escape_quotes);
-    return qn_buf_str(&buf);
-}
-
 /* The sample is written as JSON here, so that a test shows input and output side by side. */
 static struct qn_str xml(struct qn_str json)
 {
@@ -50,39 +43,6 @@ static struct qn_str query_json(struct qn_str json)
 
 TestSuite(xml, .init = open_buf, .fini = close_buf);
 TestSuite(query_json, .init = open_buf, .fini = close_buf);
-
-Test(xml, MSG_6_text_comes_back_byte_for_byte)
-{
-    expect_text(text(QN_STR(""), false), "");
-    expect_text(text(QN_STR("a\r\n\tb"), false), "a&#xD;\n\tb");
-    expect_text(text(QN_STR("<a href=\"x\">&amp;</a>]]>"), false),
-                "&lt;a href=\"x\"&gt;&amp;amp;&lt;/a&gt;]]&gt;");
-    expect_text(text(QN_STR("\xC3\xA9\xEF\xBF\xBD\xEF\xBC\x81\xF0\x9F\x98\x80\x7F"), false),
-                "\xC3\xA9\xEF\xBF\xBD\xEF\xBC\x81\xF0\x9F\x98\x80\x7F");
-}
-
-Test(xml, quotes_are_escaped_in_errors_only)
-{
-    expect_text(text(QN_STR("say \"x\""), true), "say &quot;x&quot;");
-    expect_text(text(QN_STR("say \"x\""), false), "say \"x\"");
-}
-
-Test(xml, what_xml_cannot_hold_is_replaced)
-{
-    expect_text(text(QN_STR("a\0b\x1B"
-                            "c\xEF\xBF\xBE"
-                            "d\xEF\xBF\xBF"),
-                     true),
-                "a\xEF\xBF\xBD"
-                "b\xEF\xBF\xBD"
-                "c\xEF\xBF\xBD"
-                "d\xEF\xBF\xBD");
-    expect_text(text(QN_STR("a\xFF"
-                            "b\xEF\xBF"),
-                     true),
-                "a\xEF\xBF\xBD"
-                "b\xEF\xBF\xBD\xEF\xBF\xBD");
-}
 
 Test(xml, scalars_are_elements_of_their_name)
 {

@@ -1,6 +1,8 @@
 /* Texts that others wrote, made fit to be shown: in a terminal, in XML and in HTML. */
 #include "chaos/check/report/report.h"
 
+#include "server/base/xml.h"
+
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 static const char canary[] = "CANARY-";
 static const char escape_byte = 0x1B;
@@ -76,25 +78,7 @@ void qn_report_escape(struct qn_buf *buf, struct qn_str s)
 
     qn_buf_init(&clean, SIZE_MAX / 2);
     qn_report_clean(&clean, s);
-    for (size_t i = 0; i < clean.len; i++) {
-        switch (clean.ptr[i]) {
-        case '&':
-            qn_buf_append_literal(buf, "&amp;");
-            break;
-        case '<':
-            qn_buf_append_literal(buf, "&lt;");
-            break;
-        case '>':
-            qn_buf_append_literal(buf, "&gt;");
-            break;
-        case '"':
-            qn_buf_append_literal(buf, "&quot;");
-            break;
-        default:
-            qn_buf_append_char(buf, clean.ptr[i]);
-            break;
-        }
-    }
+    qn_xml_append_text(buf, qn_buf_str(&clean), true);
     qn_buf_done(&clean);
 }
 

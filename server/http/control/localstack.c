@@ -3,6 +3,7 @@
 #include "server/http/control/control.h"
 
 #include "server/base/digest.h"
+#include "server/base/xml.h"
 #include "server/model/queue_url.h"
 
 void qn_control_localstack_health(struct qn_call *call, struct qn_str rest)
@@ -127,28 +128,6 @@ static json_t *messages_of(struct qn_call *call, struct qn_queue *queue)
 
 /* ---- the same document as XML ---- */
 
-static void append_escaped(struct qn_buf *buf, const char *text)
-{
-    for (const char *at = text; *at != '\0'; at++) {
-        switch (*at) {
-        case '&':
-            qn_buf_append_literal(buf, "&amp;");
-            break;
-        case '<':
-            qn_buf_append_literal(buf, "&lt;");
-            break;
-        case '>':
-            qn_buf_append_literal(buf, "&gt;");
-            break;
-        case '\r':
-            qn_buf_append_literal(buf, "&#xD;");
-            break;
-        default:
-            qn_buf_append_char(buf, *at);
-        }
-    }
-}
-
 static void append_element(struct qn_buf *buf, const char *name, const json_t *value);
 
 static void append_members(struct qn_buf *buf, json_t *object)
@@ -179,7 +158,7 @@ static void append_element(struct qn_buf *buf, const char *name, const json_t *v
     if (json_is_object(value)) {
         append_members(buf, (json_t *)(uintptr_t)value);
     } else {
-        append_escaped(buf, json_string_value(value));
+        qn_xml_append_text(buf, qn_str(json_string_value(value), json_string_length(value)), false);
     }
     qn_buf_append_format(buf, "</%s>", name);
 }

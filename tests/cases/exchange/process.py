@@ -3,6 +3,7 @@
 The program is named by QUERN_PROGRAM; without it the sanitizer build is taken if there is one, else the release build.
 """
 import atexit
+import contextlib
 import http.client
 import json
 import os
@@ -143,6 +144,24 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+@contextlib.contextmanager
+def starting(may_be_killed=False):
+    """A function that starts servers with the given options; at the end all of them must end cleanly, but for
+    those that the test itself killed, if that is allowed."""
+    running = []
+    ended = (0, -signal.SIGKILL) if may_be_killed else (0,)
+
+    def started(*options, clock="virtual", seed=7):
+        server = Server(*map(str, options), clock=clock, seed=seed)
+        running.append(server)
+        return server
+
+    yield started
+    for server in running:
+        if server.process.poll() not in ended:
+            server.stop()
 
 
 class Servers:
