@@ -51,7 +51,11 @@ def check(command, profile, only, seed, options=(), at_once=1):
         report = pathlib.Path(folder) / "report.json"
         words = [str(PROGRAM), "check", "--profile", profile, "--seed", str(seed), "-j", str(at_once),
                  "--json", str(report), *options]
-        for name in dict.fromkeys([PROFILING, *only] if only else []):
+        there = [PROFILING, *scenario_files()]
+        wanted = [name for name in only if fnmatch.filter(there, name)]
+        if only and not wanted:
+            return {}  # no scenario yet
+        for name in dict.fromkeys([PROFILING, *wanted] if only else []):
             words += ["--only", name]
         env = {name: value for name, value in os.environ.items()
                if not name.startswith(("AWS_", "QUERN_"))}
