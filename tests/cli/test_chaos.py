@@ -172,14 +172,15 @@ def test_queues_that_are_not_there_are_noted(server, chaos):
     assert table(succeeds(chaos("list")))[1] == ["note: a: there is no queue ordrs (yet)"]
 
 
-def test_what_a_rule_holds_is_noted(server, chaos):
+@pytest.mark.parametrize("command", ["release", "remove"])
+def test_what_a_rule_holds_is_noted_and_let_go(server, chaos, command):
     succeeds(chaos("add", "on SendMessage do hold as gate"))
     thread = threading.Thread(target=send, args=(server,))
     thread.start()
     while not rules(server)[0]["held"]:
         pass
     assert "note: gate holds 1 request\n" in succeeds(chaos("list"))
-    succeeds(chaos("remove", "gate"))
+    assert succeeds(chaos(command, "gate")) == ""
     thread.join(ANSWER_S)
     assert not thread.is_alive()
 
@@ -207,7 +208,7 @@ def test_switched_off_and_on_and_removed(server, chaos):
     assert json.loads(succeeds(chaos("clear", "--json"))) == {"rules": []}
 
 
-@pytest.mark.parametrize("command", ["disable", "enable", "remove"])
+@pytest.mark.parametrize("command", ["disable", "enable", "release", "remove"])
 def test_a_name_that_is_not_there_changes_nothing(server, chaos, command):
     succeeds(chaos("add", "disabled on any nth 9 do throttle as lost-delete", "on any nth 9 do throttle as other"))
     before = rules(server)
@@ -311,6 +312,19 @@ def test_follow_outlives_a_crash(start, following, tmp_path):
     assert next_words(lines)[1:3] == ["later", "2"]
 
 
+def test_follow_goes_over_to_a_server_that_was_started_anew(start, following):
+    """Its trace begins at 1 again, and is shorter than what was read."""
+    words = ("--queue", "orders", "--fault", "on SendMessage nth 3 do throttle as third", "--fault", "on any nth 9 do hang")
+    first = start(*words)
+    _, lines = following(first)
+    assert next_words(lines)[0] == "TIME" and send(first, 3) == [200, 200, 400]
+    assert next_words(lines)[1] == "third"
+    first.stop()
+    again = start("--bind", "127.0.0.1:%d" % first.port, "--queue", "orders", "--fault", "on SendMessage nth 1 do throttle as once-more")
+    assert send(again) == [400]
+    assert next_words(lines)[1] == "once-more"
+
+
 def test_follow_of_nobody_ends_at_once(server):
     answer = run("chaos", "log", "--follow", "--endpoint", "http://127.0.0.1:1")
     assert answer.returncode == 1 and "ConnectionError" in answer.stderr
@@ -345,7 +359,7 @@ def test_unknown_profile():
 
 # ---- words ----
 
-COMMANDS = "add list log disable enable remove clear profiles show".split()
+COMMANDS = "add list log disable enable release remove clear profiles show".split()
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])

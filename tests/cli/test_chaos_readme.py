@@ -130,3 +130,10 @@ def test_each_word_of_the_page_is_known(start, tmp_path):
     server = start("--supervise", "--db", str(tmp_path / "q.db"))
     status, answer = server.control("POST", "/_quern/rules", {"rules": rules})
     assert status == 200, answer
+
+
+def test_members_of_a_rule_are_those_that_the_reference_names(start):
+    server = start("--fault", "on any nth 9 do hang")
+    (text,) = re.findall(r"^Of a rule: (.*?)\n\n", (ROOT / "chaos" / "reference.md").read_text(), re.M | re.S)
+    words = re.findall(r"`([a-z_]+)`", re.sub(r"\([^)]*\)", "", text))
+    assert sorted(words) == sorted(server.control("GET", "/_quern/rules")[1]["rules"][0])

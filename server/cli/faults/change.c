@@ -1,4 +1,5 @@
-/* `quern chaos remove`, `clear`, `enable`, `disable`: all of the rules that are named, or none. */
+/* `quern chaos remove`, `clear`, `enable`, `disable`, `release`: all of the rules that are named,
+ * or none. */
 #include <stdio.h>
 
 #include "chaos/lex.h"
@@ -8,7 +9,7 @@ static const struct qn_option options[] = {QN_REMOTE_OPTIONS};
 
 enum { PATH_MAX_BYTES = 256 };
 
-/* One call for one rule. The answer lists all rules. */
+/* One call for one rule. The answer lists all rules, or says how many calls go on. */
 typedef bool change(const struct qn_remote *remote, const char *name, json_t **ret_answer,
                     struct quern_error *err);
 
@@ -40,6 +41,12 @@ static bool disable(const struct qn_remote *remote, const char *name, json_t **r
                     struct quern_error *err)
 {
     return post(remote, name, "disable", ret_answer, err);
+}
+
+static bool release(const struct qn_remote *remote, const char *name, json_t **ret_answer,
+                    struct quern_error *err)
+{
+    return post(remote, name, "release", ret_answer, err);
 }
 
 /* ---- names ---- */
@@ -144,6 +151,11 @@ int qn_chaos_enable_main(int argc, char **argv)
 int qn_chaos_disable_main(int argc, char **argv)
 {
     return change_named("chaos disable NAME... [OPTIONS]", disable, argc, argv);
+}
+
+int qn_chaos_release_main(int argc, char **argv)
+{
+    return change_named("chaos release NAME... [OPTIONS]", release, argc, argv);
 }
 
 int qn_chaos_clear_main(int argc, char **argv)

@@ -9,6 +9,7 @@ static const struct qn_word words[] = {
     {"log", qn_chaos_log_main, "show the faults that fired"},
     {"disable", qn_chaos_disable_main, "switch rules off; their counts are kept"},
     {"enable", qn_chaos_enable_main, "switch them on again"},
+    {"release", qn_chaos_release_main, "let the requests go on that rules hold"},
     {"remove", qn_chaos_remove_main, "remove rules"},
     {"clear", qn_chaos_clear_main, "remove all rules"},
     {"profiles", qn_chaos_profiles_main, "list the ready-made rules that are in this program"},

@@ -10,6 +10,7 @@ int qn_chaos_remove_main(int argc, char **argv);
 int qn_chaos_clear_main(int argc, char **argv);
 int qn_chaos_enable_main(int argc, char **argv);
 int qn_chaos_disable_main(int argc, char **argv);
+int qn_chaos_release_main(int argc, char **argv);
 int qn_chaos_log_main(int argc, char **argv);
 int qn_chaos_profiles_main(int argc, char **argv);
 int qn_chaos_show_main(int argc, char **argv);

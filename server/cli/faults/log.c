@@ -162,21 +162,52 @@ static void pause_shortly(void)
     (void)nanosleep(&pause, NULL);
 }
 
+/* Whether what was read is a part of this trace: a server that was started anew has one of its own,
+ * which is shorter. */
+static bool goes_on(struct reader *reader, bool *ret_goes_on, struct quern_error *err)
+{
+    char path[96];
+    char *text;
+    size_t len;
+
+    (void)snprintf(path, sizeof(path), "/_quern/trace?since=%lld", (long long)reader->since - 1);
+    if (!quern_http_get_text(reader->remote->client, path, &text, &len, err)) {
+        return false;
+    }
+    *ret_goes_on = len > 0;
+    quern_text_free(text);
+    return true;
+}
+
+static bool read_again(struct reader *reader, bool *was_lost, struct quern_error *err)
+{
+    bool same = true;
+    bool ended;
+
+    if (*was_lost && reader->since > 0 && !goes_on(reader, &same, err)) {
+        return false;
+    }
+    reader->since = same ? reader->since : 0;
+    *was_lost = false;
+    return read_part(reader, WAIT_MS, &ended, err);
+}
+
 /* Faults may be what ends the connection: a server that was there is asked again for a while. */
 static int follow(struct reader *reader)
 {
     struct quern_error err;
     bool was_there = false;
-    bool ended;
+    bool was_lost = false;
     int left = ATTEMPTS;
 
     for (;;) {
-        if (read_part(reader, WAIT_MS, &ended, &err)) {
+        if (read_again(reader, &was_lost, &err)) {
             was_there = true;
             left = ATTEMPTS;
         } else if (!was_there || err.http_status != 0 || left-- == 0) {
             return qn_remote_fail(reader->remote, &err);
         } else {
+            was_lost = true;
             pause_shortly();
         }
     }
