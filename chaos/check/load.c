@@ -125,6 +125,7 @@ static void name_messages(struct qn_load *load, const struct qn_scenario *scenar
             struct qn_str k = qn_arena_format(&load->arena, "k-%03zu", first);
             struct qn_load_message **found = qn_table_find(&load->by_name, k);
             *(struct qn_load_message **)qn_table_at(&load->by_name, spec->key) = *found;
+            (*found)->other_name = spec->key;
         }
         first += (size_t)(spec->count * spec->versions);
     }
@@ -206,6 +207,7 @@ static void record_send(struct qn_load *load, const struct qn_load_target *targe
     event.mid = qn_str_from_cstr(message_id);
     event.code = message_id != NULL ? QN_STR("OK") : QN_STR("failed");
     event.what = qn_str_from_cstr(qn_load_outcome_name(message->outcome));
+    event.target = message->other_name;
     event.work_ms = message->script.work_ms;
     qn_record(target->recorder, &event);
     if (message_id != NULL) {

@@ -15,11 +15,12 @@ struct qn_load_message {
     json_t *attributes;        /* MessageAttributes, or NULL */
     json_t *system_attributes; /* MessageSystemAttributes, or NULL */
     enum qn_load_outcome outcome;
-    int64_t at_ms;   /* after readiness; -1: before the start */
-    int64_t copy;    /* from 1, of the same key and payload */
-    int64_t version; /* of the entity */
-    size_t nth;      /* of its line of the load, from 0 */
-    size_t position; /* among all as they were made */
+    int64_t at_ms;            /* after readiness; -1: before the start */
+    struct qn_str other_name; /* of the key, as the load gives it; none without one */
+    int64_t copy;             /* from 1, of the same key and payload */
+    int64_t version;          /* of the entity */
+    size_t nth;               /* of its line of the load, from 0 */
+    size_t position;          /* among all as they were made */
     struct qn_str entity;
     struct qn_str tenant;
     struct qn_effect_script script;

@@ -115,6 +115,11 @@ Test(expression, mistakes_are_told_with_their_column)
         "1 == 2 or",
         "1 == 99999999999s",
         "3x == 1",
+        "leses(k-001) == 1",
+        "leases() == 1",
+        "leases(k-001, k-002) == 1",
+        "gap(k-001, first) > 1",
+        "time() > 1",
         "1 == 1 )",
         "X == 1",
     };
@@ -125,6 +130,214 @@ Test(expression, mistakes_are_told_with_their_column)
         cr_expect_not(qn_judge_expression(&in, qn_str_from_cstr(wrong[i]), &finding, &err), "%s",
                       wrong[i]);
         cr_expect_not_null(strstr(err.message, "column"), "%s", err.message);
+    }
+}
+
+/* Two phases with polls, two instances, a redelivery and a fault. */
+static const char long_trace[] =
+    "{\"seq\":1,\"vt\":1000,\"wt\":1000,\"kind\":\"load\",\"mid\":\"a\",\"k\":\"k-000\",\"what\":"
+    "\"ok\","
+    "\"target\":\"slow\"}\n"
+    "{\"seq\":2,\"vt\":1000,\"wt\":1000,\"kind\":\"load\",\"mid\":\"b\",\"k\":\"k-001\",\"what\":"
+    "\"perm\","
+    "\"grp\":\"B\"}\n"
+    "{\"seq\":3,\"vt\":1000,\"wt\":1000,\"kind\":\"msg.send\",\"queue\":\"q\",\"mid\":\"a\"}\n"
+    "{\"seq\":4,\"vt\":1000,\"wt\":1000,\"kind\":\"msg.send\",\"queue\":\"q\",\"mid\":\"b\"}\n"
+    "{\"seq\":5,\"vt\":2000,\"wt\":2000,\"kind\":\"proc\",\"what\":\"spawn\",\"instance\":"
+    "\"QUERN0001\",\"pid\":1}\n"
+    "{\"seq\":6,\"vt\":2000,\"wt\":2000,\"kind\":\"proc\",\"what\":\"spawn\",\"instance\":"
+    "\"QUERN0002\",\"pid\":2}\n"
+    "{\"seq\":7,\"vt\":3000,\"wt\":3000,\"kind\":\"proc\",\"what\":\"ready\",\"instance\":"
+    "\"QUERN0001\",\"pid\":1}\n"
+    "{\"seq\":8,\"vt\":3100,\"wt\":3100,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\","
+    "\"h\":"
+    "\"h1\",\"n\":1,\"deadline\":7100,\"instance\":\"QUERN0001\"}\n"
+    "{\"seq\":9,\"vt\":3100,\"wt\":3100,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"b\","
+    "\"h\":"
+    "\"h2\",\"n\":1,\"deadline\":7100,\"instance\":\"QUERN0001\"}\n"
+    "{\"seq\":10,\"vt\":3200,\"wt\":3200,\"kind\":\"work.begin\",\"k\":\"k-000\",\"run\":1,"
+    "\"instance\":"
+    "\"QUERN0001\"}\n"
+    "{\"seq\":11,\"vt\":4000,\"wt\":4000,\"kind\":\"mark\",\"reason\":\"outage\"}\n"
+    "{\"seq\":12,\"vt\":4500,\"wt\":4500,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\","
+    "\"instance\":\"QUERN0002\"}\n"
+    "{\"seq\":13,\"vt\":5000,\"wt\":5000,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\","
+    "\"instance\":\"QUERN0002\"}\n"
+    "{\"seq\":14,\"vt\":6000,\"wt\":6000,\"kind\":\"mark\",\"reason\":\"calm\"}\n"
+    "{\"seq\":15,\"vt\":6100,\"wt\":6100,\"kind\":\"fault\",\"rule\":\"crash\",\"k\":\"k-000\","
+    "\"reason\":"
+    "\"kill instance\"}\n"
+    "{\"seq\":16,\"vt\":6200,\"wt\":6200,\"kind\":\"proc\",\"what\":\"exit\",\"instance\":"
+    "\"QUERN0001\",\"pid\":1,\"exit\":1}\n"
+    "{\"seq\":17,\"vt\":9000,\"wt\":7000,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\","
+    "\"h\":"
+    "\"h3\",\"n\":2,\"deadline\":13000,\"instance\":\"QUERN0002\"}\n"
+    "{\"seq\":18,\"vt\":9200,\"wt\":7200,\"kind\":\"work.begin\",\"k\":\"k-000\",\"run\":2,"
+    "\"instance\":"
+    "\"QUERN0002\"}\n"
+    "{\"seq\":19,\"vt\":9300,\"wt\":7300,\"kind\":\"work.commit\",\"k\":\"k-000\",\"run\":2,"
+    "\"instance\":"
+    "\"QUERN0002\"}\n"
+    "{\"seq\":20,\"vt\":9400,\"wt\":7400,\"kind\":\"api.in\",\"action\":\"DeleteMessage\","
+    "\"instance\":"
+    "\"QUERN0002\",\"params\":{\"ReceiptHandle\":\"h3\"}}\n"
+    "{\"seq\":21,\"vt\":9500,\"wt\":7500,\"kind\":\"reject\",\"k\":\"k-001\"}\n"
+    "{\"seq\":22,\"vt\":9600,\"wt\":7600,\"kind\":\"msg.dlq\",\"queue\":\"q\",\"mid\":\"b\"}\n"
+    "{\"seq\":23,\"vt\":10000,\"wt\":8000,\"kind\":\"mark\",\"reason\":\"end\"}\n";
+
+static void open_long_history(void)
+{
+    struct qn_error err;
+
+    close_history();
+    qn_history_init(&history);
+    cr_assert(qn_history_read(&history, qn_str_from_cstr(long_trace), &err), "%s", err.message);
+    qn_history_settle(&history);
+}
+
+Test(expression, times_count_from_readiness)
+{
+    open_long_history();
+    expect("first(work.begin) == 200 and last(work.begin) == 6200", QN_RESULT_PASS);
+    expect("first(Delete*, k-000) == 6400 and first(fault.crash) == 3100", QN_RESULT_PASS);
+    expect("first(Delete*, k-001) > 0", QN_RESULT_FAIL);
+    expect("time(outage) == 1s and time(end) == 7s and time(ready) == 0", QN_RESULT_PASS);
+    expect("gap(k-000, 1) == 6000", QN_RESULT_PASS);
+    expect("last(work.commit) - first(fault.crash) <= V + 200ms", QN_RESULT_PASS);
+    expect("last(work.commit) - first(fault.crash) < 3200ms", QN_RESULT_FAIL);
+}
+
+Test(expression, what_never_happened_makes_no_comparison_true)
+{
+    open_long_history();
+    expect("first(lease.extend) < 1min", QN_RESULT_FAIL);
+    expect("first(lease.extend) >= 0", QN_RESULT_FAIL);
+    expect("time(never) <= 1", QN_RESULT_FAIL);
+    expect("gap(k-000, 2) >= 0", QN_RESULT_FAIL);
+    expect("calls(ReceiveMessage, never) == 0", QN_RESULT_FAIL);
+    expect("not first(lease.extend) < 1min", QN_RESULT_PASS);
+}
+
+Test(expression, phases_are_between_marks)
+{
+    open_long_history();
+    expect("calls(ReceiveMessage) == 2 and calls(ReceiveMessage, outage) == 2", QN_RESULT_PASS);
+    expect("calls(Receive*, calm) == 0 and count(work.begin, calm) == 1", QN_RESULT_PASS);
+    expect("rate(ReceiveMessage, outage) == 1 and rate(ReceiveMessage) == 2/5", QN_RESULT_PASS);
+}
+
+Test(expression, instances_hold_and_end)
+{
+    open_long_history();
+    expect("held(1) == 2 and held(QUERN0002) == 1 and held() == 2", QN_RESULT_PASS);
+    expect("exits() == 1 and count(proc.exit) == 1", QN_RESULT_PASS);
+    expect("dlq() == 1 and dlq(k-000) == 0 and dlq(perm) == 1 and rejects(k-001) == 1",
+           QN_RESULT_PASS);
+}
+
+Test(expression, messages_are_named_by_key_outcome_group_or_other_name)
+{
+    open_long_history();
+    expect("leases(slow) == 2 and leases(ok) == 2 and leases(group=B) == 1", QN_RESULT_PASS);
+    expect("leases(k-00*) == 3 and leases(all) == 3", QN_RESULT_PASS);
+    expect("max(leases, perm) == 1 and max(leases) == 2 and min(effects, ok) == 1", QN_RESULT_PASS);
+}
+
+Test(expression, arithmetic_binds_as_in_school_and_has_fractions)
+{
+    expect("1 + 2 * 3 == 7 and 10 - 4 - 3 == 3 and 8 / 4 / 2 == 1", QN_RESULT_PASS);
+    expect("2.5*V == 10s and 0.5s == 500 and max(2*V, 5s) == 8s and min(3, 1 + 1) == 2",
+           QN_RESULT_PASS);
+    expect("1 / 0 == 0", QN_RESULT_PASS);
+}
+
+static struct qn_finding finding_of(const char *text)
+{
+    struct qn_finding finding = {0};
+    struct qn_error err;
+
+    cr_assert(qn_judge_expression(&in, qn_str_from_cstr(text), &finding, &err), "%s", err.message);
+    return finding;
+}
+
+Test(expression, break_says_what_was_compared_and_shows_it)
+{
+    open_long_history();
+    struct qn_finding finding = finding_of("leases(k-000) == 1");
+    cr_expect_str_eq(finding.text, "leases(k-000) was 2, not == 1");
+    cr_assert_eq(finding.witness_count, 2);
+    cr_expect_eq(finding.witness[0], 8);
+    cr_expect_eq(finding.witness[1], 17);
+    finding = finding_of("dlq() == 1 and last(work.commit) <= V");
+    cr_expect_str_eq(finding.text, "last(work.commit) was 6300, not <= V (4000)");
+    finding = finding_of("first(lease.extend) < V");
+    cr_expect_str_eq(finding.text, "lease.extend never happened");
+}
+
+Test(expression, levels_say_what_can_be_seen)
+{
+    in.level = QN_LEVEL_COMMAND;
+    expect("effects(k-001) == 1", QN_RESULT_PASS);
+    expect("attempts(k-001) == 1", QN_RESULT_NOT_OBSERVABLE);
+    expect("first(work.begin) > 0", QN_RESULT_NOT_OBSERVABLE);
+}
+
+Test(expression, entry_is_an_invariant_or_an_expression_and_may_have_a_name)
+{
+    static const struct {
+        const char *text;
+        const char *name;
+        bool is_checker;
+        const char *arguments;
+    } good[] = {
+        {"ONCE", "ONCE", true, ""},
+        {"LEASE-COVER(except k-001)", "LEASE-COVER", true, "except k-001"},
+        {"DLQ-EXACT(k-000,k-001)", "DLQ-EXACT", true, "k-000,k-001"},
+        {"PROGRESS(ok, 2*V)", "PROGRESS", true, "ok, 2*V"},
+        {"SECOND-LEASE: leases(k-000) >= 2", "SECOND-LEASE", false, ""},
+        {"one lease per ok: max(leases, ok) == 1", "one lease per ok", false, ""},
+        {"OWN-NAME: PROGRESS(all, 3*V)", "OWN-NAME", true, "all, 3*V"},
+        {"V + 1 < 5s", "V + 1 < 5s", false, ""},
+    };
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        struct qn_judge_rule rule;
+        struct qn_error err;
+        cr_assert(qn_judge_rule_read(qn_str_from_cstr(good[i].text), &rule, &err), "%s: %s",
+                  good[i].text, err.message);
+        cr_expect(qn_str_equal(rule.name, qn_str_from_cstr(good[i].name)), "%s", good[i].text);
+        cr_expect_eq(rule.checker != NULL, good[i].is_checker, "%s", good[i].text);
+        cr_expect(qn_str_equal(rule.arguments, qn_str_from_cstr(good[i].arguments)), "%s",
+                  good[i].text);
+    }
+}
+
+Test(expression, entry_with_a_slip_is_told_what_would_be_right)
+{
+    static const struct {
+        const char *text;
+        const char *hint;
+    } wrong[] = {
+        {"LEASE-COVR", "perhaps LEASE-COVER"},
+        {"ONCE(k-001)", "(except KEY, KEY)"},
+        {"DRAINED(k-001)", "nothing in brackets"},
+        {"PROGRESS", "PROGRESS(ok, 2*V)"},
+        {"PROGRESS(ok)", "PROGRESS(ok, 2*V)"},
+        {"PROGRESS(ok, 2*Q)", "\"Q\" is no constant"},
+        {"ONCE(except k-001", "'('"},
+        {"NAME:", "expected the name"},
+        {"leses(k-001) == 1", "perhaps leases"},
+        {"time() == 1", "expected time(MARK)"},
+        {"leases(k-001) == ", "found the end"},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct qn_judge_rule rule;
+        struct qn_error err = {0};
+        cr_expect_not(qn_judge_rule_read(qn_str_from_cstr(wrong[i].text), &rule, &err), "%s",
+                      wrong[i].text);
+        cr_expect_not_null(strstr(err.message, wrong[i].hint), "%s: %s", wrong[i].text,
+                           err.message);
     }
 }
 

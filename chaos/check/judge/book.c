@@ -57,6 +57,8 @@ static void grant(struct qn_book *book, const struct qn_check_event *event)
     lease = qn_arena_alloc(&book->arena, sizeof(*lease));
     lease->grant = event;
     owner->has_received = true;
+    owner->held++;
+    owner->most_held = owner->held > owner->most_held ? owner->held : owner->most_held;
     lease->owner = owner;
     lease->life = owner->life;
     lease->deadline_ms = event->deadline;
@@ -114,6 +116,7 @@ static void end(struct qn_book *book, struct qn_lease *lease, enum qn_lease_end 
         book->ended_leases = lease;
     }
     book->last_ended_lease = lease;
+    lease->owner->held -= lease->life == lease->owner->life;
     lease->ended = event;
     lease->end = how;
     lease->is_excused = lease->is_excused || how == QN_LEASE_TAKEN ||
@@ -340,6 +343,7 @@ static void feed_process(struct qn_book *book, const struct qn_check_event *even
         }
         instance->stop = NULL;
         instance->life++;
+        instance->held = 0;
         instance->open_receives = 0;
     } else if (qn_str_equal(event->what, QN_STR("signal"))) {
         feed_signal(book, instance, event);

@@ -18,6 +18,8 @@ enum qn_lease_end {
 struct qn_book_instance {
     struct qn_str name;
     int64_t life;
+    int64_t held; /* leases, by the process that is alive */
+    int64_t most_held;
     int64_t open_receives;
     bool has_received;      /* it was granted a lease */
     int64_t pollers;        /* most receives open at once */

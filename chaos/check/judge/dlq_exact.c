@@ -12,7 +12,7 @@ struct key {
 static bool is_expected(const struct qn_judge_input *in, struct qn_str key)
 {
     return qn_str_is_none(in->arguments) ? qn_judge_is_poison(in, key)
-                                         : qn_judge_list_has(in->arguments, key);
+                                         : qn_judge_list_has(in, in->arguments, key);
 }
 
 static bool is_own_copy(const struct qn_judge_input *in, const struct qn_check_event *event)
@@ -59,7 +59,6 @@ static void judge_missing(const struct qn_judge_input *in, const struct qn_table
 void qn_judge_dlq_exact(const struct qn_judge_input *in, struct qn_finding *ret_finding)
 {
     struct qn_table keys;
-    struct qn_str rest = in->arguments;
 
     qn_table_init(&keys, sizeof(struct key));
     for (size_t i = 0; i < in->history->count; i++) {
@@ -68,11 +67,10 @@ void qn_judge_dlq_exact(const struct qn_judge_input *in, struct qn_finding *ret_
     for (size_t i = 0; qn_str_is_none(in->arguments) && i < in->expected_dead_count; i++) {
         judge_missing(in, &keys, in->expected_dead[i], ret_finding);
     }
-    while (rest.len > 0) {
-        struct qn_str item = qn_str_trim(qn_str_cut(rest, ',', &rest));
-        if (item.len > 0 && !qn_str_equal(item, QN_STR("none")) &&
-            !qn_str_ends_with(item, QN_STR("*"))) {
-            judge_missing(in, &keys, item, ret_finding);
+    for (const struct qn_table_item *item = in->tally->keys.first; item != NULL;
+         item = item->next) {
+        if (qn_judge_list_has(in, in->arguments, item->key)) {
+            judge_missing(in, &keys, item->key, ret_finding);
         }
     }
     qn_table_done(&keys);

@@ -1,59 +1,66 @@
-/* Expressions over the counts of a history: comparisons and boolean operators.
+/* Expressions over a history: arithmetic, comparisons and boolean operators. The grammar, and all
+ * functions, are in README.md; what the functions say is in functions.c.
  *
- *   or    := and { "or" and }                 value := number | CONSTANT | call | "(" or ")"
- *   and   := not { "and" not }                call  := name "(" [ argument ] ")"
- *   not   := "not" not | cmp                  number := digits [ "ms" | "s" | "min" ]
- *   cmp   := sum [ op sum ]                   op    := == != < <= > >=
- *   sum   := value { ("+" | "-" | "*") value }, from left to right
- *
- * Per key: leases attempts effects deletes dead, with a key or inside max() and min(), which go
- * over all keys that were sent. calls(Action) with '*' at the end for any ending; count(kind of
- * event); dlq(). */
-#include <ctype.h>
+ *   or    := and { "or" and }              sum     := product { ("+" | "-") product }
+ *   and   := not { "and" not }             product := value { ("*" | "/") value }
+ *   not   := "not" not | cmp               value   := number | CONSTANT | call | "(" or ")"
+ *   cmp   := sum [ op sum ]                call    := name "(" [ argument { "," argument } ] ")"
+ *   op    := == != < <= > >=               number  := digits [ "." digits ] [ "ms" | "s" | "min" ]
+ */
+#include "chaos/check/judge/expression.h"
 
-#include "chaos/check/judge/judge.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 enum { DEPTH_MAX = 50 };
 
-struct parser {
-    const struct qn_judge_input *in;
-    const struct qn_tally *tally;
-    struct qn_str text;
-    size_t at;
-    int depth;
-    bool needs_sink; /* it asked for something that cannot be seen */
-    bool failed;
-    int64_t left; /* of the last comparison: what stood on its left side */
-    struct qn_error *err;
+/* What the first comparison that did not hold saw. */
+struct note {
+    bool is_set;
+    char text[QN_FINDING_TEXT];
 };
 
-static int64_t parse_or(struct parser *p);
+struct parser {
+    struct qn_expression x;
+    struct note note;
+    struct qn_finding *finding; /* NULL: nobody wants to know */
+};
 
-static int64_t fail(struct parser *p, const char *what)
+static double parse_or(struct parser *p);
+
+double qn_expression_fail(struct qn_expression *x, size_t at, const char *format, ...)
 {
-    if (!p->failed) {
-        (void)qn_fail(p->err, QN_ERR_INVALID_PARAMETER_VALUE, "column %zu of \"%.*s\": %s",
-                      p->at + 1, QN_STR_ARG(p->text), what);
+    char what[200];
+    va_list args;
+
+    if (!x->failed) {
+        va_start(args, format);
+        (void)vsnprintf(what, sizeof(what), format, args);
+        va_end(args);
+        (void)qn_fail(x->err, QN_ERR_INVALID_PARAMETER_VALUE, "column %zu of \"%.*s\": %s", at + 1,
+                      QN_STR_ARG(x->text), what);
     }
-    p->failed = true;
+    x->failed = true;
     return 0;
 }
 
 static char peek(struct parser *p)
 {
-    while (p->at < p->text.len && isspace((unsigned char)p->text.ptr[p->at])) {
-        p->at++;
+    while (p->x.at < p->x.text.len && isspace((unsigned char)p->x.text.ptr[p->x.at])) {
+        p->x.at++;
     }
-    return p->at < p->text.len ? p->text.ptr[p->at] : '\0';
+    return p->x.at < p->x.text.len ? p->x.text.ptr[p->x.at] : '\0';
 }
 
 static bool take(struct parser *p, struct qn_str symbol)
 {
     (void)peek(p);
-    if (!qn_str_starts_with(qn_str_from(p->text, p->at), symbol)) {
+    if (!qn_str_starts_with(qn_str_from(p->x.text, p->x.at), symbol)) {
         return false;
     }
-    p->at += symbol.len;
+    p->x.at += symbol.len;
     return true;
 }
 
@@ -61,134 +68,66 @@ static bool take(struct parser *p, struct qn_str symbol)
 static struct qn_str word(struct parser *p, const char *others)
 {
     (void)peek(p);
-    size_t from = p->at;
+    size_t from = p->x.at;
 
-    while (p->at < p->text.len && (isalnum((unsigned char)p->text.ptr[p->at]) ||
-                                   strchr(others, p->text.ptr[p->at]) != NULL)) {
-        p->at++;
+    while (p->x.at < p->x.text.len && p->x.text.ptr[p->x.at] != '\0' &&
+           (isalnum((unsigned char)p->x.text.ptr[p->x.at]) ||
+            strchr(others, p->x.text.ptr[p->x.at]) != NULL)) {
+        p->x.at++;
     }
-    return qn_str_first(qn_str_from(p->text, from), p->at - from);
+    return qn_str_first(qn_str_from(p->x.text, from), p->x.at - from);
+}
+
+/* What stands here, for a message. */
+static double fail_expected(struct parser *p, const char *expected)
+{
+    char found = peek(p);
+
+    return found == '\0'
+               ? qn_expression_fail(&p->x, p->x.at, "expected %s, found the end", expected)
+               : qn_expression_fail(&p->x, p->x.at, "expected %s, found '%c'", expected, found);
 }
 
 /* Plain, or a time in milliseconds. */
-static int64_t number(struct parser *p)
+static double number(struct parser *p)
 {
     static const struct {
         const char *name;
-        int64_t ms;
+        double ms;
     } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"min", 60000}};
-    struct qn_str digits = word(p, "");
-    size_t len = 0;
-    int64_t value;
+    size_t from = p->x.at;
+    double value = 0;
+    double digit = 1;
+    bool is_fraction = false;
 
-    while (len < digits.len && isdigit((unsigned char)digits.ptr[len])) {
-        len++;
+    for (; p->x.at < p->x.text.len; p->x.at++) {
+        char c = p->x.text.ptr[p->x.at];
+        if (c == '.' && !is_fraction) {
+            is_fraction = true;
+        } else if (isdigit((unsigned char)c)) {
+            digit = is_fraction ? digit / 10 : digit;
+            value = is_fraction ? value + digit * (c - '0') : value * 10 + (c - '0');
+        } else {
+            break;
+        }
     }
-    if (!qn_str_to_int64(qn_str_first(digits, len), 0, INT32_MAX, &value)) {
-        return fail(p, "number too large");
+    if (value > INT32_MAX) {
+        return qn_expression_fail(&p->x, from, "the number is too large");
     }
+    size_t unit_from = p->x.at;
+    struct qn_str unit =
+        unit_from < p->x.text.len && !isspace((unsigned char)p->x.text.ptr[unit_from]) ? word(p, "")
+                                                                                       : QN_STR("");
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (qn_str_equal(qn_str_from(digits, len), qn_str_from_cstr(units[i].name))) {
+        if (qn_str_equal(unit, qn_str_from_cstr(units[i].name))) {
             return value * units[i].ms;
         }
     }
-    return fail(p, "a unit is ms, s or min");
+    return qn_expression_fail(&p->x, unit_from, "a unit is ms, s or min, not \"%.*s\"",
+                              QN_STR_ARG(unit));
 }
 
-/* The count of one key, by the name of the function. False when there is no such function. */
-static bool per_key(struct parser *p, struct qn_str function, const struct qn_tally_key *key,
-                    int64_t *ret_value)
-{
-    static const struct {
-        const char *name;
-        size_t offset;
-        bool needs_sink;
-    } functions[] = {
-        {"sent", offsetof(struct qn_tally_key, sent), false},
-        {"leases", offsetof(struct qn_tally_key, leases), false},
-        {"attempts", offsetof(struct qn_tally_key, attempts), true},
-        {"effects", offsetof(struct qn_tally_key, effects), true},
-        {"deletes", offsetof(struct qn_tally_key, deletes), false},
-        {"dead", offsetof(struct qn_tally_key, dead), false},
-    };
-
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        if (qn_str_equal(function, qn_str_from_cstr(functions[i].name))) {
-            p->needs_sink = p->needs_sink || functions[i].needs_sink;
-            *ret_value = *(const int64_t *)(const void *)((const char *)key + functions[i].offset);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* max(leases): over all keys that were sent. */
-static int64_t extreme(struct parser *p, struct qn_str function, bool is_max)
-{
-    int64_t best = 0;
-    bool any = false;
-
-    for (const struct qn_table_item *item = p->tally->keys.first; item != NULL; item = item->next) {
-        const struct qn_tally_key *key = item->value;
-        int64_t value;
-        if (key->sent == 0) {
-            continue;
-        }
-        if (!per_key(p, function, key, &value)) {
-            return fail(p, "max and min take sent, leases, attempts, effects, deletes or dead");
-        }
-        if (!any || (is_max ? value > best : value < best)) {
-            best = value;
-        }
-        any = true;
-    }
-    return best;
-}
-
-/* The sum over the names that fit: all that begin so when it ends in '*'. */
-static int64_t sum_of(const struct qn_table *table, struct qn_str name)
-{
-    bool is_prefix = qn_str_ends_with(name, QN_STR("*"));
-    struct qn_str wanted = qn_str_first(name, name.len - (is_prefix ? 1 : 0));
-    int64_t sum = 0;
-
-    for (const struct qn_table_item *item = table->first; item != NULL; item = item->next) {
-        if (is_prefix ? qn_str_starts_with(item->key, wanted) : qn_str_equal(item->key, wanted)) {
-            sum += *(const int64_t *)item->value;
-        }
-    }
-    return sum;
-}
-
-static int64_t call(struct parser *p, struct qn_str function)
-{
-    static const struct qn_tally_key nothing = {0};
-    struct qn_str argument = word(p, "_-.*");
-    int64_t value;
-
-    if (!take(p, QN_STR(")"))) {
-        return fail(p, "expected ')'");
-    }
-    if (qn_str_equal(function, QN_STR("max")) || qn_str_equal(function, QN_STR("min"))) {
-        return extreme(p, argument, function.ptr[1] == 'a');
-    }
-    if (qn_str_equal(function, QN_STR("calls"))) {
-        return sum_of(&p->tally->calls, argument);
-    }
-    if (qn_str_equal(function, QN_STR("count"))) {
-        return sum_of(&p->tally->kinds, argument);
-    }
-    if (qn_str_equal(function, QN_STR("dlq"))) {
-        return sum_of(&p->tally->kinds, QN_STR("msg.dlq"));
-    }
-    const struct qn_tally_key *key = qn_table_find(&p->tally->keys, argument);
-    if (per_key(p, function, key != NULL ? key : &nothing, &value)) {
-        return value;
-    }
-    return fail(p, "no such function");
-}
-
-static int64_t constant(struct parser *p, struct qn_str name)
+static double constant(struct parser *p, size_t from, struct qn_str name)
 {
     static const struct {
         const char *name;
@@ -206,45 +145,105 @@ static int64_t constant(struct parser *p, struct qn_str name)
 
     for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
         if (qn_str_equal(name, qn_str_from_cstr(constants[i].name))) {
-            return *(const int64_t *)(const void *)((const char *)p->in + constants[i].offset);
+            const char *base = (const char *)p->x.in;
+            return (double)*(const int64_t *)(const void *)(base + constants[i].offset);
         }
     }
-    return fail(p, "expected a number, V, VH, G, W, R, C, P, MRC or a function");
+    p->x.at = from;
+    if (name.len > 0) {
+        return qn_expression_fail(&p->x, from,
+                                  "\"%.*s\" is no constant (V, VH, G, W, R, C, P, MRC); a function "
+                                  "has brackets",
+                                  QN_STR_ARG(name));
+    }
+    return fail_expected(p, "a number, V, VH, G, W, R, C, P, MRC, a function or '('");
 }
 
-static int64_t value(struct parser *p)
+/* Behind the bracket: expressions for max and min of values. */
+static double extreme_of_values(struct parser *p, bool is_max)
+{
+    double best = parse_or(p);
+
+    while (!p->x.failed && take(p, QN_STR(","))) {
+        double value = parse_or(p);
+        best = (is_max ? value > best : value < best) ? value : best;
+    }
+    return take(p, QN_STR(")")) ? best : fail_expected(p, "',' or ')'");
+}
+
+/* max(leases), max(leases, ok), max(2*V, 5s). */
+static double extreme(struct parser *p, bool is_max)
+{
+    size_t from = p->x.at;
+    struct qn_str name = word(p, "_");
+    struct qn_str selector = QN_STR("all");
+
+    if (name.len == 0 || peek(p) == '(' || !qn_expression_is_per_key(name)) {
+        p->x.at = from;
+        return extreme_of_values(p, is_max);
+    }
+    if (take(p, QN_STR(","))) {
+        selector = word(p, "_-.*=");
+    }
+    return take(p, QN_STR(")")) ? qn_expression_extreme(&p->x, name, selector, is_max)
+                                : fail_expected(p, "')'");
+}
+
+static double call(struct parser *p, size_t from, struct qn_str name)
+{
+    struct qn_str arguments[QN_EXPRESSION_ARGUMENTS_MAX];
+    size_t count = 0;
+
+    if (qn_str_equal(name, QN_STR("max")) || qn_str_equal(name, QN_STR("min"))) {
+        return extreme(p, name.ptr[1] == 'a');
+    }
+    if (take(p, QN_STR(")"))) {
+        return qn_expression_call(&p->x, from, name, arguments, 0);
+    }
+    do {
+        struct qn_str argument = word(p, "_-.*=");
+        if (argument.len == 0 || count == QN_EXPRESSION_ARGUMENTS_MAX) {
+            return fail_expected(p, argument.len == 0 ? "an argument" : "')'");
+        }
+        arguments[count++] = argument;
+    } while (take(p, QN_STR(",")));
+    return take(p, QN_STR(")")) ? qn_expression_call(&p->x, from, name, arguments, count)
+                                : fail_expected(p, "',' or ')'");
+}
+
+static double value(struct parser *p)
 {
     char next = peek(p);
+    size_t from = p->x.at;
 
     if (isdigit((unsigned char)next)) {
         return number(p);
     }
     if (take(p, QN_STR("("))) {
-        if (++p->depth > DEPTH_MAX) {
-            return fail(p, "too many brackets");
+        if (++p->x.depth > DEPTH_MAX) {
+            return qn_expression_fail(&p->x, from, "too many brackets");
         }
-        int64_t inner = parse_or(p);
-        p->depth--;
-        return take(p, QN_STR(")")) ? inner : fail(p, "expected ')'");
+        double inner = parse_or(p);
+        p->x.depth--;
+        return take(p, QN_STR(")")) ? inner : fail_expected(p, "')'");
     }
     struct qn_str name = word(p, "_");
     if (name.len > 0 && take(p, QN_STR("("))) {
-        return call(p, name);
+        return call(p, from, name);
     }
-    return constant(p, name);
+    return constant(p, from, name);
 }
 
-static int64_t sum(struct parser *p)
+static double product(struct parser *p)
 {
-    int64_t left = value(p);
+    double left = value(p);
 
-    while (!p->failed) {
-        if (take(p, QN_STR("+"))) {
-            left += value(p);
-        } else if (take(p, QN_STR("-"))) {
-            left -= value(p);
-        } else if (take(p, QN_STR("*"))) {
+    while (!p->x.failed) {
+        if (take(p, QN_STR("*"))) {
             left *= value(p);
+        } else if (take(p, QN_STR("/"))) {
+            double right = value(p);
+            left = right != 0 ? left / right : 0;
         } else {
             break;
         }
@@ -252,33 +251,76 @@ static int64_t sum(struct parser *p)
     return left;
 }
 
-static int64_t comparison(struct parser *p)
+static double sum(struct parser *p)
 {
-    int64_t left = sum(p);
+    double left = product(p);
 
-    if (take(p, QN_STR("=="))) {
-        p->left = left;
-        return left == sum(p);
+    while (!p->x.failed) {
+        if (take(p, QN_STR("+"))) {
+            left += product(p);
+        } else if (take(p, QN_STR("-"))) {
+            left -= product(p);
+        } else {
+            break;
+        }
     }
-    if (take(p, QN_STR("!="))) {
-        p->left = left;
-        return left != sum(p);
+    return left;
+}
+
+static struct qn_str span(const struct parser *p, size_t from)
+{
+    return qn_str_trim(qn_str_first(qn_str_from(p->x.text, from), p->x.at - from));
+}
+
+/* Remembers the first comparison that does not hold, with what it compared. */
+static void note_false(struct parser *p, struct qn_str left_text, double left,
+                       struct qn_str wanted_text, double right)
+{
+    if (p->note.is_set || p->x.failed) {
+        return;
     }
-    if (take(p, QN_STR("<="))) {
-        p->left = left;
-        return left <= sum(p);
+    p->note.is_set = true;
+    if (p->x.is_absent) {
+        (void)snprintf(p->note.text, sizeof(p->note.text), "%.*s never happened",
+                       QN_STR_ARG(p->x.absent));
+    } else {
+        (void)snprintf(p->note.text, sizeof(p->note.text), "%.*s was %.10g, not %.*s",
+                       QN_STR_ARG(left_text), left, QN_STR_ARG(wanted_text));
+        size_t len = strlen(p->note.text);
+        if (!isdigit((unsigned char)wanted_text.ptr[wanted_text.len - 1])) {
+            (void)snprintf(p->note.text + len, sizeof(p->note.text) - len, " (%.10g)", right);
+        }
     }
-    if (take(p, QN_STR(">="))) {
-        p->left = left;
-        return left >= sum(p);
+    if (p->finding != NULL) {
+        qn_expression_witness(&p->x, p->finding);
     }
-    if (take(p, QN_STR("<"))) {
-        p->left = left;
-        return left < sum(p);
-    }
-    if (take(p, QN_STR(">"))) {
-        p->left = left;
-        return left > sum(p);
+}
+
+static double comparison(struct parser *p)
+{
+    static const char *const operators[] = {"==", "!=", "<=", ">=", "<", ">"};
+
+    (void)peek(p);
+    size_t left_from = p->x.at;
+    p->x.is_absent = false;
+    p->x.pattern = QN_STR_NONE;
+    p->x.selector = QN_STR_NONE;
+    double left = sum(p);
+    struct qn_str left_text = span(p, left_from);
+    (void)peek(p);
+    size_t wanted_from = p->x.at;
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+        if (!take(p, qn_str_from_cstr(operators[i]))) {
+            continue;
+        }
+        double right = sum(p);
+        const bool results[] = {left == right, left != right, left <= right, left >= right,
+                                left<right, left> right};
+        bool holds = results[i] && !p->x.is_absent;
+        if (!holds) {
+            note_false(p, left_text, left, span(p, wanted_from), right);
+        }
+        return holds;
     }
     return left;
 }
@@ -287,55 +329,74 @@ static int64_t comparison(struct parser *p)
 static bool take_word(struct parser *p, struct qn_str wanted)
 {
     (void)peek(p);
-    size_t at = p->at;
+    size_t at = p->x.at;
 
     if (qn_str_equal(word(p, "_"), wanted)) {
         return true;
     }
-    p->at = at;
+    p->x.at = at;
     return false;
 }
 
-static int64_t negation(struct parser *p)
+static double negation(struct parser *p)
 {
     bool is_negated = false;
 
     while (take_word(p, QN_STR("not"))) {
         is_negated = !is_negated;
     }
-    int64_t truth = comparison(p);
+    double truth = comparison(p);
     return is_negated ? truth == 0 : truth;
 }
 
-static int64_t conjunction(struct parser *p)
+static double conjunction(struct parser *p)
 {
-    int64_t left = negation(p);
+    double left = negation(p);
 
-    while (!p->failed && take_word(p, QN_STR("and"))) {
+    while (!p->x.failed && take_word(p, QN_STR("and"))) {
         bool right = negation(p) != 0;
         left = left != 0 && right;
     }
     return left;
 }
 
-static int64_t parse_or(struct parser *p)
+static double parse_or(struct parser *p)
 {
-    int64_t left = conjunction(p);
+    double left = conjunction(p);
 
-    while (!p->failed && take_word(p, QN_STR("or"))) {
+    while (!p->x.failed && take_word(p, QN_STR("or"))) {
         bool right = conjunction(p) != 0;
         left = left != 0 || right;
     }
     return left;
 }
 
-/* The whole text. */
-static int64_t evaluate(struct parser *p)
+/* The whole text, with what its functions need. */
+static double evaluate(struct parser *p, const struct qn_judge_input *in, struct qn_str text)
 {
-    int64_t value = parse_or(p);
+    struct qn_judge_input with = *in;
+    struct qn_tally tally;
+    struct qn_book book;
 
-    if (!p->failed && peek(p) != '\0') {
-        (void)fail(p, "expected an operator or the end");
+    if (in->tally == NULL) {
+        qn_tally_init(&tally, &with);
+        with.tally = &tally;
+    }
+    if (in->book == NULL) {
+        qn_book_init(&book, &with);
+        with.book = &book;
+    }
+    p->x.in = &with;
+    p->x.text = text;
+    double value = parse_or(p);
+    if (!p->x.failed && peek(p) != '\0') {
+        (void)fail_expected(p, "an operator or the end");
+    }
+    if (in->book == NULL) {
+        qn_book_done(&book);
+    }
+    if (in->tally == NULL) {
+        qn_tally_done(&tally);
     }
     return value;
 }
@@ -343,31 +404,33 @@ static int64_t evaluate(struct parser *p)
 bool qn_judge_expression(const struct qn_judge_input *in, struct qn_str text,
                          struct qn_finding *ret_finding, struct qn_error *err)
 {
-    struct qn_tally tally;
-    struct parser p = {.in = in, .tally = &tally, .text = text, .err = err};
+    struct qn_finding seen = {0};
+    struct parser p = {.x = {.err = err}, .finding = &seen};
+    double truth = evaluate(&p, in, text);
 
-    qn_tally_init(&tally, in);
-    int64_t truth = evaluate(&p);
-    if (!p.failed && p.needs_sink && in->level < QN_LEVEL_SINK) {
-        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "needs the effect sink");
-    } else if (!p.failed && truth == 0) {
-        qn_finding_set(ret_finding, QN_RESULT_FAIL, "it was %lld", (long long)p.left);
+    if (p.x.failed) {
+        return false;
     }
-    qn_tally_done(&tally);
-    return !p.failed;
+    if (p.x.needs > in->level) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE,
+                       p.x.needs == QN_LEVEL_COMMAND ? "needs the effect sink or an effects command"
+                                                     : "needs the effect sink");
+    } else if (truth == 0) {
+        *ret_finding = seen;
+        qn_finding_set(ret_finding, QN_RESULT_FAIL, "%s", p.note.is_set ? p.note.text : "it was 0");
+    }
+    return true;
 }
 
 bool qn_judge_number(const struct qn_judge_input *in, struct qn_str text, int64_t *ret_value,
                      struct qn_error *err)
 {
-    struct qn_tally tally;
-    struct parser p = {.in = in, .tally = &tally, .text = text, .err = err};
+    struct parser p = {.x = {.err = err}};
+    double value = evaluate(&p, in, text);
 
-    qn_tally_init(&tally, in);
-    int64_t value = evaluate(&p);
-    qn_tally_done(&tally);
-    if (!p.failed) {
-        *ret_value = value;
+    if (p.x.failed) {
+        return false;
     }
-    return !p.failed;
+    *ret_value = fabs(value) < 9e15 ? (int64_t)llround(value) : INT64_MAX;
+    return true;
 }

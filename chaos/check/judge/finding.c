@@ -94,12 +94,12 @@ bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key)
     return false;
 }
 
-bool qn_judge_list_has(struct qn_str list, struct qn_str key)
+bool qn_judge_list_has(const struct qn_judge_input *in, struct qn_str list, struct qn_str key)
 {
     while (list.len > 0) {
         struct qn_str rest;
         struct qn_str item = qn_str_trim(qn_str_cut(list, ',', &rest));
-        if (item.len > 0 && qn_judge_fits(key, item)) {
+        if (item.len > 0 && qn_tally_selects(in->tally, item, key)) {
             return true;
         }
         list = rest;
@@ -110,7 +110,7 @@ bool qn_judge_list_has(struct qn_str list, struct qn_str key)
 bool qn_judge_is_excepted(const struct qn_judge_input *in, struct qn_str key)
 {
     return qn_str_starts_with(in->arguments, QN_STR("except ")) &&
-           qn_judge_list_has(qn_str_from(in->arguments, sizeof("except ") - 1), key);
+           qn_judge_list_has(in, qn_str_from(in->arguments, sizeof("except ") - 1), key);
 }
 
 int qn_judge_compare_sn(struct qn_str a, struct qn_str b)

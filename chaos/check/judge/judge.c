@@ -81,7 +81,13 @@ static void read_declared(struct qn_judge_input *in, const json_t *declared)
 {
     in->retry_queue = text_of(declared, "retry_queue");
     in->is_concurrency_declared = number_of(declared, "concurrency") > 0;
+    if (in->is_concurrency_declared) {
+        in->concurrency = number_of(declared, "concurrency");
+    }
     in->is_prefetch_declared = json_is_integer(json_object_get(declared, "prefetch"));
+    if (in->is_prefetch_declared) {
+        in->prefetch = number_of(declared, "prefetch");
+    }
     in->poison = poison_of(declared);
     in->skips_in_group = is_text(declared, "fifo_on_failure", "skip");
     in->is_at_most_once = json_is_true(json_object_get(declared, "at_most_once"));

@@ -117,8 +117,10 @@ QN_MUST_CHECK bool qn_judge_rule_read(struct qn_str text, struct qn_judge_rule *
 QN_MUST_CHECK bool qn_judge_rule_apply(const struct qn_judge_input *in,
                                        const struct qn_judge_rule *rule,
                                        struct qn_finding *ret_finding, struct qn_error *err);
-/* The keys in "k-001, k-002" or behind "except": whether this one is among them. */
-bool qn_judge_list_has(struct qn_str list, struct qn_str key);
+/* How often an instance ended without being told to; the finding names them. */
+size_t qn_judge_own_exits(const struct qn_judge_input *in, struct qn_finding *ret_finding);
+/* Whether the message is meant by one of "k-001, perm, group=A" (qn_tally_selects). */
+bool qn_judge_list_has(const struct qn_judge_input *in, struct qn_str list, struct qn_str key);
 /* The arguments except this message. */
 bool qn_judge_is_excepted(const struct qn_judge_input *in, struct qn_str key);
 /* The names of the invariants, one after the other; NULL behind the last. */
@@ -169,7 +171,7 @@ struct qn_tally_key {
 struct qn_tally {
     struct qn_table keys;  /* struct qn_tally_key */
     struct qn_table calls; /* int64_t per action */
-    struct qn_table kinds; /* int64_t per kind of event */
+    struct qn_table names; /* struct qn_str: keys by another name that the load gives them */
 };
 void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in);
 /* Whether the message with this key is meant by: an outcome of the load, group=NAME, all, or a key,

@@ -3,7 +3,7 @@
 
 #include "chaos/check/judge/judge.h"
 
-void qn_judge_survives(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+size_t qn_judge_own_exits(const struct qn_judge_input *in, struct qn_finding *ret_finding)
 {
     struct qn_table signalled; /* by instance: the pid that was told to end */
     size_t exits = 0;
@@ -29,10 +29,17 @@ void qn_judge_survives(const struct qn_judge_input *in, struct qn_finding *ret_f
                            (long long)(by_signal ? event->signal : event->exit_code));
         }
     }
+    qn_table_done(&signalled);
+    return exits;
+}
+
+void qn_judge_survives(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    size_t exits = qn_judge_own_exits(in, ret_finding);
+
     if (exits > 1) {
         size_t len = strlen(ret_finding->text);
         (void)snprintf(ret_finding->text + len, sizeof(ret_finding->text) - len,
                        ", %zu times in all", exits);
     }
-    qn_table_done(&signalled);
 }

@@ -19,6 +19,12 @@ static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in
     struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
     if (event->kind == QN_CHECK_LOAD) {
         key->outcome = event->what;
+        if (!qn_str_is_none(event->target)) {
+            *(struct qn_str *)qn_table_at(&tally->names, event->target) = event->k;
+        }
+    }
+    if (event->kind == QN_CHECK_EFFECT_COUNT && in->level < QN_LEVEL_SINK) {
+        key->effects += event->count;
     }
     key->grp = qn_str_is_none(key->grp) ? event->grp : key->grp;
     key->sent += event->kind == QN_CHECK_MSG_SEND;
@@ -34,13 +40,12 @@ void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)
 {
     qn_table_init(&tally->keys, sizeof(struct qn_tally_key));
     qn_table_init(&tally->calls, sizeof(int64_t));
-    qn_table_init(&tally->kinds, sizeof(int64_t));
+    qn_table_init(&tally->names, sizeof(struct qn_str));
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (!qn_judge_counts(in, event)) {
             continue;
         }
-        count_in(&tally->kinds, qn_str_from_cstr(qn_check_kind_name(event->kind)));
         if (event->kind == QN_CHECK_API_IN) {
             count_in(&tally->calls, event->action);
         }
@@ -52,9 +57,13 @@ bool qn_tally_selects(const struct qn_tally *tally, struct qn_str which, struct 
 {
     struct qn_str group;
     const struct qn_tally_key *known = qn_table_find(&tally->keys, key);
+    const struct qn_str *named = qn_table_find(&tally->names, which);
 
     if (known == NULL) {
         return false;
+    }
+    if (named != NULL) {
+        return qn_str_equal(*named, key);
     }
     if (qn_str_equal(qn_str_cut(which, '=', &group), QN_STR("group")) && !qn_str_is_none(group)) {
         return qn_judge_fits(known->grp, group);
@@ -67,5 +76,5 @@ void qn_tally_done(struct qn_tally *tally)
 {
     qn_table_done(&tally->keys);
     qn_table_done(&tally->calls);
-    qn_table_done(&tally->kinds);
+    qn_table_done(&tally->names);
 }

@@ -1,0 +1,38 @@
+/* What the two halves of reading an expression share: the grammar, and what its functions say. */
+#ifndef QN_CHECK_JUDGE_EXPRESSION_H
+#define QN_CHECK_JUDGE_EXPRESSION_H
+
+#include "chaos/check/judge/book.h"
+
+enum { QN_EXPRESSION_ARGUMENTS_MAX = 3 };
+
+struct qn_expression {
+    const struct qn_judge_input *in; /* with tally and book */
+    struct qn_str text;
+    size_t at;
+    int depth;
+    bool failed;
+    enum qn_level needs; /* the level at which all that it asked for can be seen */
+    struct qn_error *err;
+    /* Of the comparison at hand. */
+    bool is_absent;         /* something that it asked for never happened */
+    struct qn_str absent;   /* the event or mark that is not there */
+    struct qn_str pattern;  /* events that it was about, for witnesses; none: of no kind */
+    struct qn_str selector; /* and their messages; none: all */
+};
+
+/* A value; err says at which column it went wrong and what was expected there. */
+double qn_expression_fail(struct qn_expression *x, size_t at, const char *format, ...)
+    QN_PRINTF(3, 4);
+/* Calls a function by name; from is its column. */
+double qn_expression_call(struct qn_expression *x, size_t from, struct qn_str name,
+                          const struct qn_str *arguments, size_t count);
+/* Whether it is a function that counts per message, as max() and min() take it. */
+bool qn_expression_is_per_key(struct qn_str name);
+/* The largest or smallest of what a function counts, over the selected messages that were sent. */
+double qn_expression_extreme(struct qn_expression *x, struct qn_str name, struct qn_str selector,
+                             bool is_max);
+/* Adds the events that the comparison was about. */
+void qn_expression_witness(const struct qn_expression *x, struct qn_finding *finding);
+
+#endif
