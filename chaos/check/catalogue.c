@@ -153,6 +153,9 @@ bool qn_catalogue_passes(const struct qn_catalogue_filter *filter,
 
 const struct qn_embedded *qn_catalogue_page(struct qn_str name)
 {
+    struct qn_str variant;
+
+    name = qn_str_cut(name, '+', &variant); /* on the page of its scenario */
     for (size_t i = 0; i < qn_embedded_explanation_count; i++) {
         if (qn_str_equal_nocase(name, qn_str_from_cstr(qn_embedded_explanations[i].name))) {
             return &qn_embedded_explanations[i];

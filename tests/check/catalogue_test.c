@@ -40,6 +40,18 @@ static bool open_with(const char *text)
     return qn_catalogue_open(&catalogue, files, 1, &mistakes);
 }
 
+/* Without the variants, which are scenarios too once they are read. */
+static size_t own_count(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < catalogue.count; i++) {
+        struct qn_str id = catalogue.scenarios[i]->id;
+        count += qn_str_find_char(id, '+') == id.len;
+    }
+    return count;
+}
+
 static void expect_mistake(const char *text)
 {
     qn_buf_append_char(&mistakes, '\0');
@@ -50,7 +62,7 @@ static void expect_mistake(const char *text)
 Test(catalogue, the_profile_is_learned_first)
 {
     cr_assert(qn_catalogue_open(&catalogue, NULL, 0, &mistakes));
-    cr_expect_eq(catalogue.count, qn_embedded_scenario_count);
+    cr_expect_eq(own_count(), qn_embedded_scenario_count);
     cr_expect_str_eq(catalogue.scenarios[0]->id.ptr, "base.drain-and-profile");
 }
 
@@ -60,7 +72,7 @@ Test(catalogue, a_file_stands_beside_those_inside_the_program)
         open_with("{\"id\":\"mine.first\",\"load\":[\"ok\"],\"tier\":2,\"profiles\":[\"fifo\"]}"));
     const struct qn_scenario *mine = qn_catalogue_find(&catalogue, QN_STR("mine.first"));
     cr_assert_not_null(mine);
-    cr_expect_eq(catalogue.count, qn_embedded_scenario_count + 1);
+    cr_expect_eq(own_count(), qn_embedded_scenario_count + 1);
     cr_expect_eq(qn_catalogue_tier(mine), 2);
     cr_expect_str_eq(qn_catalogue_profiles(mine), "fifo");
     cr_expect_null(qn_catalogue_find(&catalogue, QN_STR("mine.second")));

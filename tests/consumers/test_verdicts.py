@@ -31,8 +31,10 @@ STANDARD = [
     "retry.transient-then-success",
     "poison.reaches-dlq-exactly",
     "std.crash-mid-work",
+    "poison.invalid-not-retried",
+    "shutdown.stops-polling",
 ]
-FIFO = ["fifo.order"]
+FIFO = ["fifo.order", "fifo.crash-mid-group", "fifo.stop-after-first-failure"]
 
 
 def debian_python():
