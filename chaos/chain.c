@@ -79,9 +79,9 @@ static void join(struct qn_plan_effect **place, struct qn_plan_effect *item)
 
 static void add(struct qn_plan *plan, const struct qn_plan_rule *from, struct qn_effect effect)
 {
-    struct qn_str *const texts[] = {&effect.rule,  &effect.request,    &effect.account,
-                                    &effect.queue, &effect.instance,   &effect.text,
-                                    &effect.value, &effect.message_id, &effect.handle};
+    struct qn_str *const texts[] = {
+        &effect.rule,     &effect.request, &effect.account, &effect.region,     &effect.queue,
+        &effect.instance, &effect.text,    &effect.value,   &effect.message_id, &effect.handle};
     size_t size = 0;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -168,6 +168,9 @@ static struct qn_effect effect_of(const struct qn_plan *plan, const struct qn_pl
         .account = scene->facts != NULL   ? scene->facts->account
                    : scene->event != NULL ? scene->event->account
                                           : QN_STR_NONE,
+        .region = scene->facts != NULL   ? scene->facts->region
+                  : scene->event != NULL ? scene->event->queue_region
+                                         : QN_STR_NONE,
         .queue = qn_str_is_none(action->queue) ? scene->subject->queue : action->queue,
         .message_id = QN_STR_NONE,
         .handle = QN_STR_NONE,

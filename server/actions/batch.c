@@ -110,6 +110,22 @@ static bool ensure_room(struct qn_tx *tx, struct qn_facts *facts)
     return facts->messages != NULL || qn_facts_room(tx, facts, 1);
 }
 
+/* In the form in which they are stored; none when there are none. */
+static struct qn_str encode_attributes(struct qn_tx *tx, struct qn_list attributes)
+{
+    struct qn_str encoded = QN_STR_NONE;
+    struct qn_buf buf;
+
+    if (attributes.count == 0) {
+        return encoded;
+    }
+    qn_buf_init(&buf, SIZE_MAX);
+    qn_content_encode_attributes(&buf, attributes.items, attributes.count);
+    encoded = qn_arena_copy(tx->arena, qn_buf_str(&buf));
+    qn_buf_done(&buf);
+    return encoded;
+}
+
 void qn_look_send(struct qn_tx *tx, const struct qn_message_input *message, struct qn_str entry_id,
                   struct qn_facts *facts)
 {
@@ -120,6 +136,7 @@ void qn_look_send(struct qn_tx *tx, const struct qn_message_input *message, stru
             .entry_index = (int64_t)i,
             .group = message->group_id,
             .body = message->body,
+            .attributes = encode_attributes(tx, message->attributes),
         };
     }
 }

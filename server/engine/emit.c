@@ -71,6 +71,7 @@ void qn_event_of(struct qn_tx *tx, struct qn_event *event, enum qn_event_kind ki
     event->virtual_ms = tx->now_ms;
     event->account = queue->account;
     event->queue = queue->name;
+    event->queue_region = queue->region;
     event->request = tx->request_id;
     if (tx->caller != NULL) {
         event->instance = tx->caller->access_key_id;

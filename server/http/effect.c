@@ -11,13 +11,21 @@ enum { REORDER_WINDOW = 10 }; /* a full batch */
 
 static const char lease_is_over[] = "the lease is over";
 
-static struct qn_queue *find_queue(struct qn_engine *engine, const struct qn_effect *effect)
+/* In the account and region of the event; a tick has none, and takes the server's own or, where
+ * those have no such queue, the first that has one. */
+static struct qn_queue *find_queue(const struct qn_loop *loop, const struct qn_effect *effect)
 {
-    struct qn_queue *queue;
+    struct qn_engine *engine = loop->parts.engine;
+    bool has_home = effect->account.len > 0;
+    struct qn_queue *queue = qn_engine_find_queue(
+        engine, has_home ? effect->account : loop->defaults.account,
+        effect->region.len > 0 ? effect->region : loop->defaults.region, effect->queue);
 
+    if (queue != NULL || has_home) {
+        return queue;
+    }
     for (size_t i = 0; (queue = qn_engine_queue_at(engine, i)) != NULL; i++) {
-        if (qn_str_equal(qn_queue_name(queue), effect->queue) &&
-            (effect->account.len == 0 || qn_str_equal(qn_queue_account(queue), effect->account))) {
+        if (qn_str_equal(qn_queue_name(queue), effect->queue)) {
             return queue;
         }
     }
@@ -213,7 +221,7 @@ static void carry_out(struct qn_loop *loop, const struct qn_effect *effect)
     qn_random_init(&random, loop->options.seed, loop->options.boot | EFFECT_STREAM,
                    ++loop->effect_count);
     qn_tx_init(loop, &work.tx, &loop->scratch, &random);
-    work.queue = find_queue(loop->parts.engine, effect);
+    work.queue = find_queue(loop, effect);
     done = carriers[effect->kind] != NULL && carriers[effect->kind](&work);
     if (!done) {
         tell_not_done(&work);

@@ -95,6 +95,7 @@ static void fill_request(struct qn_call *call, struct qn_facts *facts)
         .request_id = qn_str(request->request_id, 36),
         .action = qn_action_name(request->action),
         .account = call->account,
+        .region = request->caller.region,
         .queue = call->queue,
         .instance = request->caller.access_key_id,
         .connection = call->client == NULL ? 0 : call->client->number,

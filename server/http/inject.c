@@ -36,7 +36,7 @@ static void name_caller(const struct qn_work *work, struct qn_caller *caller)
     struct qn_str account = work->effect->account;
 
     caller->account = account.len > 0 ? account : loop->defaults.account;
-    caller->region = loop->defaults.region;
+    caller->region = work->effect->region.len > 0 ? work->effect->region : loop->defaults.region;
     if (work->queue != NULL) {
         caller->account = qn_queue_account(work->queue);
         caller->region = qn_queue_region(work->queue);

@@ -20,6 +20,7 @@ struct qn_effect {
     struct qn_str request;    /* the id of that at which the rule fired, or none */
     int64_t due_ms;           /* virtual */
     struct qn_str account;    /* of the event's queue, or none */
+    struct qn_str region;     /* the same */
     struct qn_str queue;      /* the one that the rule names, else the event's; none for a tick */
     struct qn_str message_id; /* EACH */
     struct qn_str handle;     /* EACH: of the lease, or none when the event has none */

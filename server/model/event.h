@@ -65,8 +65,9 @@ struct qn_event {
     int64_t from_ms;      /* clock */
     int64_t to_ms;
     int64_t count;
-    struct qn_str region; /* api.in: the caller's; queue.create: the queue's; else the queue's
-                             where it is not the caller's */
+    struct qn_str region;       /* api.in: the caller's; queue.create: the queue's; else the queue's
+                                   where it is not the caller's */
+    struct qn_str queue_region; /* of lease.* and msg.*, for fault rules; not rendered */
 };
 
 /* A zeroed event with every integer absent. */
@@ -83,7 +84,7 @@ struct qn_event_field {
     bool is_text;     /* struct qn_str, else int64_t */
     size_t offset;
 };
-enum { QN_EVENT_FIELD_COUNT = 29 };
+enum { QN_EVENT_FIELD_COUNT = 30 };
 extern const struct qn_event_field qn_event_fields[QN_EVENT_FIELD_COUNT];
 
 /* The keys by which a message is known outside of SQS: the string members idempotencyKey and

@@ -25,6 +25,7 @@ struct qn_facts {
     struct qn_str request_id;
     struct qn_str action; /* "DeleteMessageBatch" */
     struct qn_str account;
+    struct qn_str region;   /* the caller's */
     struct qn_str queue;    /* name, none when there is none */
     struct qn_str instance; /* access key id */
     int64_t connection;
