@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/model/queue_url.h"
@@ -25,6 +26,14 @@ enum { OUTPUT = QN_REMOTE_COUNT, ACCOUNT, VISIBILITY, COUNT };
 
 /* ---- the file ---- */
 
+/* A device, a pipe or a link is written to, not replaced by a file. */
+static bool is_written_in_place(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 /* A file gets its name when it is whole. */
 static bool open_output(struct qn_export *export, struct qn_error *err)
 {
@@ -36,7 +45,7 @@ static bool open_output(struct qn_export *export, struct qn_error *err)
     }
     struct qn_buf name;
     qn_buf_init(&name, PATH_BYTES);
-    qn_buf_append_format(&name, "%s.partial", path);
+    qn_buf_append_format(&name, "%s%s", path, is_written_in_place(path) ? "" : ".partial");
     export->path = path;
     export->partial = qn_buf_take(&name, NULL);
     qn_buf_done(&name);
@@ -57,7 +66,8 @@ static bool finish_output(struct qn_export *export, struct quern_error *err)
     if (export->path != NULL) {
         ok = fclose(export->out) == 0 && ok;
         export->out = NULL;
-        ok = ok && rename(export->partial, export->path) == 0;
+        ok = ok && (strcmp(export->partial, export->path) == 0 ||
+                    rename(export->partial, export->path) == 0);
     }
     return ok || fail_output(err);
 }
@@ -68,7 +78,9 @@ static void drop_output(struct qn_export *export)
         if (export->out != NULL) {
             (void)fclose(export->out);
         }
-        (void)unlink(export->partial); /* it is gone when it has got its name */
+        if (strcmp(export->partial, export->path) != 0) {
+            (void)unlink(export->partial); /* it is gone when it has got its name */
+        }
     }
     qn_memory_free(export->partial);
 }

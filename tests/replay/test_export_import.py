@@ -195,11 +195,25 @@ def test_failed_export_leaves_the_old_file(server, file):
     assert os.listdir(file.parent) == [file.name]
 
 
-def test_file_that_cannot_be_written(server, file):
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("elsewhere", path)], ids=["pipe", "link"])
+def test_what_is_no_file_is_written_to_and_stays(server, file, call, url, make):
+    """As /dev/stdout is a link, and /dev/null a device."""
+    make(file)
+    call("SendMessage", QueueUrl=url("from"), MessageBody="x")
+    reader = subprocess.Popen(["cat", file], stdout=subprocess.PIPE) if file.is_fifo() else None
+    export(server.endpoint, "from", "-o", file)
+    assert file.is_fifo() or file.is_symlink()
+    text = reader.communicate(timeout=30)[0] if reader else (file.parent / "elsewhere").read_bytes()
+    assert json.loads(text)["Body"] == "x"
+    assert sorted(p.name for p in file.parent.iterdir()) == sorted([file.name] + ([] if reader else ["elsewhere"]))
+
+
+def test_file_that_cannot_be_written(server, file, call, url):
     assert "No such file" in export(server.endpoint, "from", "-o", file.parent / "missing" / "file", code=2).stderr
-    full = subprocess.run([program(), "export", "to", "--endpoint", server.endpoint], stdout=open("/dev/full", "w"),
+    call("SendMessage", QueueUrl=url("from"), MessageBody="x")
+    full = subprocess.run([program(), "export", "from", "--endpoint", server.endpoint], stdout=open("/dev/full", "w"),
                           stderr=subprocess.PIPE, text=True, timeout=60, env=environment(), check=False)
-    assert full.returncode in (0, 1)
+    assert full.returncode == 1 and "No space left" in full.stderr, full
 
 
 # What is not taken
