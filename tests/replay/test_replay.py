@@ -350,6 +350,10 @@ def test_several_starts_are_one_sequence(start, connect, file, tmp_path):
     assert bodies(second, "q") == []
 
 
+def test_recording_without_a_request(start, file):
+    assert replay(Writer().write(file), start())["all"]["requests"] == 0
+
+
 def test_what_was_no_request_of_sqs_is_left_out(start, file):
     writer = Writer()
     writer.add("request", n=1, conn=1, size=3)

@@ -289,7 +289,9 @@ int qn_replay_report(struct qn_replay *replay, int64_t took_ms)
     struct qn_replay_tally sum;
     bool all_well;
 
-    qsort(replay->tallies, replay->tally_count, sizeof(*replay->tallies), by_action);
+    if (replay->tally_count > 0) { /* a recording may have no request at all */
+        qsort(replay->tallies, replay->tally_count, sizeof(*replay->tallies), by_action);
+    }
     sum = sum_of(replay);
     if (qn_remote_wants_json(replay->remote)) {
         qn_remote_print_json(document(replay, &sum, took_ms));
