@@ -12,6 +12,7 @@ struct adding {
     struct qn_rule **rules;
     size_t count;
     size_t cap;
+    bool is_full; /* one was too many: what comes behind it is not looked at */
     struct qn_mistakes *mistakes;
 };
 
@@ -25,17 +26,18 @@ static bool is_taken(const struct adding *adding, struct qn_str name)
     return qn_plan_find(adding->plan, name) != NULL;
 }
 
-static bool check_place(const struct adding *adding, const struct qn_rule *rule)
+static bool check_place(struct adding *adding, const struct qn_rule *rule)
 {
     struct qn_lex lex = {
         .whole = rule->whole, .first_line = rule->first_line, .mistakes = adding->mistakes};
 
+    if (qn_plan_rule_count(adding->plan) + adding->count >= RULES_MAX) {
+        adding->is_full = true;
+        return qn_lex_fail_at(&lex, 0, "a server has %d rules at most", RULES_MAX);
+    }
     if (!qn_str_is_none(rule->name) && is_taken(adding, rule->name)) {
         return qn_lex_fail_at(&lex, rule->name_at, "there is a rule with the name \"%.*s\" already",
                               QN_STR_ARG(rule->name));
-    }
-    if (qn_plan_rule_count(adding->plan) + adding->count >= RULES_MAX) {
-        return qn_lex_fail_at(&lex, 0, "a server has %d rules at most", RULES_MAX);
     }
     return true;
 }
@@ -96,9 +98,10 @@ bool qn_plan_add_lines(struct qn_plan *plan, struct qn_str text, struct qn_mista
 {
     struct adding adding = {.plan = plan, .mistakes = mistakes};
     size_t mistakes_before = mistakes->count;
-    struct qn_str rest = text;
+    bool is_marked = qn_str_starts_with(text, QN_STR("\xEF\xBB\xBF")); /* by an editor: UTF-8 */
+    struct qn_str rest = is_marked ? qn_str_from(text, 3) : text;
 
-    for (int64_t line = 1; !qn_str_is_none(rest); line++) {
+    for (int64_t line = 1; !qn_str_is_none(rest) && !adding.is_full; line++) {
         struct qn_str one = qn_str_cut(rest, '\n', &rest);
         if (one.len > 0 && one.ptr[one.len - 1] == '\r') {
             one.len--;
@@ -117,7 +120,7 @@ bool qn_plan_add_all(struct qn_plan *plan, const struct qn_str *texts, size_t co
     struct adding adding = {.plan = plan, .mistakes = mistakes};
     size_t mistakes_before = mistakes->count;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !adding.is_full; i++) {
         mistakes->text = i;
         read_rule(&adding, texts[i], 1);
     }

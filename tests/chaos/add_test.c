@@ -54,6 +54,30 @@ Test(add, a_file_has_one_rule_a_line_with_comments_and_blank_lines)
     cr_expect_eq(qn_plan_rule_count(plan), 2);
 }
 
+Test(add, a_file_may_begin_with_the_mark_of_an_editor)
+{
+    cr_expect(add_lines("\xEF\xBB\xBFon any do hold as a\non any do hold"));
+    cr_expect_eq(qn_plan_rule_count(plan), 2);
+    cr_expect_not(add_lines("on any do hold\n\xEF\xBB\xBFon any do hold"));
+    expect(0, 2, 1, "expected \"on\"");
+}
+
+Test(add, a_file_with_too_many_rules_is_refused_once)
+{
+    enum { TOO_MANY = 10100 };
+    static char text[TOO_MANY * 16];
+    size_t len = 0;
+
+    for (int i = 0; i < TOO_MANY; i++) {
+        memcpy(text + len, "on any do hold\n", 15);
+        len += 15;
+    }
+    cr_expect_not(add_lines(text));
+    cr_expect_eq(mistakes.count, 1);
+    expect(0, 10001, 1, "10000 rules at most");
+    cr_expect_eq(qn_plan_rule_count(plan), 0);
+}
+
 Test(add, a_wrong_file_adds_nothing_and_all_its_mistakes_are_listed)
 {
     struct qn_error err;
