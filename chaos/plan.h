@@ -90,6 +90,10 @@ void qn_plan_append(struct qn_plan *plan, struct qn_rule *rule_take, struct qn_s
  * files.
  */
 QN_MUST_CHECK bool qn_sends_load(struct qn_rule *rule, struct qn_mistakes *mistakes);
+/* What was read from files, for the next process: by then they may say something else. */
+void qn_sends_save(const struct qn_rule *rule, struct qn_buf *ret_saved);
+QN_MUST_CHECK bool qn_sends_restore(struct qn_rule *rule, struct qn_reader *saved,
+                                    struct qn_mistakes *mistakes);
 
 /* index.c: to be called when rules have come, gone, or been enabled or disabled. */
 void qn_plan_reindex(struct qn_plan *plan);

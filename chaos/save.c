@@ -11,6 +11,7 @@ void qn_plan_save(const struct qn_plan *plan, int64_t now_ms, struct qn_buf *ret
         const struct qn_plan_rule *item = plan->rules[i];
         qn_buf_append_bytes(ret_saved, item->name);
         qn_buf_append_bytes(ret_saved, item->rule->text);
+        qn_sends_save(item->rule, ret_saved);
         /* One that was added this moment is asked for the first time at once. */
         qn_buf_append_u64(
             ret_saved,
@@ -24,15 +25,16 @@ static bool restore_rule(struct qn_plan *plan, struct qn_reader *reader,
 {
     struct qn_str name = qn_reader_bytes(reader);
     struct qn_str text = qn_reader_bytes(reader);
-    int64_t since_ms = (int64_t)qn_reader_u64(reader);
-    bool is_disabled = qn_reader_u8(reader) != 0;
     const struct qn_rule_names *names = plan->names.actions != NULL ? &plan->names : NULL;
     struct qn_rule *rule;
 
     if (reader->failed || !qn_rule_read(text, 1, names, &rule, mistakes)) {
         return false;
     }
-    if (!qn_sends_load(rule, mistakes)) {
+    bool ok = qn_sends_restore(rule, reader, mistakes);
+    int64_t since_ms = (int64_t)qn_reader_u64(reader);
+    bool is_disabled = qn_reader_u8(reader) != 0;
+    if (!ok || reader->failed) {
         qn_rule_free(rule);
         return false;
     }

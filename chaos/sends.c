@@ -267,6 +267,31 @@ static bool load(struct qn_rule *rule, struct qn_rule_action *action, struct qn_
     return ok;
 }
 
+void qn_sends_save(const struct qn_rule *rule, struct qn_buf *ret_saved)
+{
+    for (size_t i = 0; i < rule->action_count; i++) {
+        if (rule->actions[i].is_file) {
+            qn_buf_append_bytes(ret_saved, rule->actions[i].inputs);
+        }
+    }
+}
+
+bool qn_sends_restore(struct qn_rule *rule, struct qn_reader *saved, struct qn_mistakes *mistakes)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < rule->action_count && ok; i++) {
+        struct qn_rule_action *action = &rule->actions[i];
+        if (action->is_file) {
+            action->inputs = qn_arena_copy(&rule->files, qn_reader_bytes(saved));
+            ok = !saved->failed && !qn_str_is_none(action->inputs);
+        } else if (action->verb == QN_DO_SEND) {
+            ok = load(rule, action, mistakes);
+        }
+    }
+    return ok;
+}
+
 bool qn_sends_load(struct qn_rule *rule, struct qn_mistakes *mistakes)
 {
     bool ok = true;

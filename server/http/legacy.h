@@ -8,7 +8,8 @@
 #include "server/base/failpoint.h"
 #include "server/journal/snapshot_table.h"
 
-enum { QN_LEGACY_RULES_MAX = 16 * 1024 * 1024, QN_LEGACY_REASON_MAX = 128 };
+/* Of the rules, with the messages that they read from files: more than those of any one rule. */
+enum { QN_LEGACY_RULES_MAX = 128 * 1024 * 1024, QN_LEGACY_REASON_MAX = 128 };
 
 struct qn_legacy {
     uint64_t life; /* from 1 */

@@ -142,6 +142,26 @@ def test_the_file_of_rules_is_read_once(folder):
     store.end()
 
 
+def test_the_messages_of_a_rule_are_read_once(folder):
+    """A file that is gone, or says something else by then, is nothing to the lives behind a crash."""
+    for name in ("gone", "other"):
+        (folder / name).write_text('{"body": "%s 1"}\n{"body": "%s 2"}\n' % (name, name))
+    options = ["--queue", "q"]
+    for name in ("gone", "other"):
+        options += ["--fault", "on ListQueues once do send @%s to q then send \"text\" to q as %s" % (folder / name, name)]
+    store = SupervisedStore(folder, options=options)
+    store.start()
+    (folder / "gone").unlink()
+    (folder / "other").write_text("nonsense")
+    crash(store)
+    crash(store)
+    for _ in range(2):
+        store.connection.call("ListQueues", {})
+    seen = store.server.control("GET", "/_quern/queues/q/messages")[1]["messages"]
+    assert sorted(m["body"] for m in seen) == ["gone 1", "gone 2", "other 1", "other 2", "text", "text"]
+    store.end()
+
+
 def test_failpoints_stay_armed_with_what_they_have_counted(store):
     url = store.queue("q")
     post(store.server, "/_quern/failpoints", {"failpoints": ["dedup.after_insert=kill:3", "purge.mid=error"]})
