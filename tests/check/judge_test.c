@@ -169,7 +169,7 @@ static const struct row rows[] = {
     {"quiet-held", QN_OUTCOME_PASS, ""},
     {"quiet-broken", QN_OUTCOME_FAIL, "QUIET"},
     {"quiet-held-sdk-retry", QN_OUTCOME_PASS, ""},
-    {"quiet-held-final", QN_OUTCOME_PASS, ""},
+    {"quiet-held-final", QN_OUTCOME_INCONCLUSIVE, ""},
     {"quiet-broken-final", QN_OUTCOME_FAIL, "QUIET"},
     {"exit-in-grace-held", QN_OUTCOME_PASS, ""},
     {"exit-in-grace-broken", QN_OUTCOME_FAIL, "EXIT-IN-GRACE"},
@@ -212,6 +212,8 @@ static const struct row rows[] = {
     {"dlq-exact-broken-none", QN_OUTCOME_FAIL, "DLQ-EXACT"},
     {"dlq-exact-broken-named", QN_OUTCOME_FAIL, "DLQ-EXACT"},
     {"verdict-named-expression", QN_OUTCOME_FAIL, "SECOND-LEASE"},
+    {"verdict-unexercised", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-unexercised-should", QN_OUTCOME_PASS, ""},
 };
 
 ParameterizedTestParameters(judge, history_gets_its_verdict)
@@ -299,6 +301,56 @@ Test(judge, accounting_names_what_was_duplicated_and_lost)
     cr_assert_eq(json_array_size(judgement.accounting.lost), 1);
     cr_expect_str_eq(json_string_value(json_array_get(judgement.accounting.lost, 0)), "k-000");
     cr_expect_eq(json_array_size(judgement.accounting.premature), 1);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+static void expect_keys(const json_t *keys, const char *wanted)
+{
+    char text[200] = "";
+    size_t i;
+    const json_t *key;
+
+    json_array_foreach(keys, i, key)
+    {
+        size_t len = strlen(text);
+        (void)snprintf(text + len, sizeof(text) - len, "%s%s", i > 0 ? " " : "",
+                       json_string_value(key));
+    }
+    cr_expect_str_eq(text, wanted);
+}
+
+Test(judge, accounting_tells_six_ways_in_which_sums_do_not_match)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("accounting", &history);
+    const struct qn_accounting *accounting = &judgement.accounting;
+
+    cr_expect_eq(accounting->attempts, 6);
+    cr_expect_eq(accounting->acked, 5);
+    cr_expect_eq(accounting->applied, 6);
+    expect_keys(accounting->lost, "k-lost");
+    expect_keys(accounting->unexpected, "k-phantom");
+    expect_keys(accounting->duplicated, "k-twice");
+    expect_keys(accounting->recovered, "k-recovered");
+    expect_keys(accounting->orphaned, "k-orphan");
+    expect_keys(accounting->premature, "k-lost k-early");
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+Test(judge, accounting_by_the_counts_of_a_command)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("level-1-broken-once", &history);
+
+    cr_expect_eq(judgement.level, QN_LEVEL_COMMAND);
+    expect_keys(judgement.accounting.duplicated, "k-000");
+    expect_keys(judgement.accounting.premature, "");
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+    judgement = judgement_of("level-1-broken-loss", &history);
+    expect_keys(judgement.accounting.lost, "k-001");
     qn_judgement_done(&judgement);
     qn_history_done(&history);
 }

@@ -4,22 +4,44 @@
 struct entry {
     bool is_sent;
     bool is_acked;
-    bool in_queue;
+    int64_t queued; /* messages with this key */
     bool is_dead;
     bool is_recorded;  /* rejected or reconciled */
     bool is_premature; /* removed before there was anything to show for it */
     int64_t applied;
 };
 
-static void step(struct qn_table *entries, const struct qn_judge_input *in,
+/* A message may be said to be there twice, and two messages may have one key. */
+static void place(struct qn_table *messages, struct entry *entry,
+                  const struct qn_check_event *event, bool in_queue)
+{
+    bool *is_there = qn_table_at(messages, qn_str_is_none(event->mid) ? event->k : event->mid);
+
+    if (*is_there != in_queue) {
+        entry->queued += in_queue ? 1 : -1;
+        *is_there = in_queue;
+    }
+}
+
+struct books {
+    struct qn_table entries;  /* struct entry, by key */
+    struct qn_table messages; /* bool, by message id: it is in the source queue */
+};
+
+static void step(struct books *books, const struct qn_judge_input *in,
                  const struct qn_check_event *event, struct qn_accounting *accounting)
 {
-    bool is_state = event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY;
+    bool settles = qn_judge_settles(in, event);
 
-    if (qn_str_is_none(event->k) || (is_state && !qn_judge_on_source(in, event))) {
+    if (qn_str_is_none(event->k) ||
+        (!settles && qn_judge_is_state(event) && !qn_judge_on_source(in, event))) {
         return;
     }
-    struct entry *entry = qn_table_at(entries, event->k);
+    struct entry *entry = qn_table_at(&books->entries, event->k);
+    if (settles && event->kind != QN_CHECK_WORK_COMMIT) {
+        entry->is_recorded = true;
+        return;
+    }
     switch (event->kind) {
     case QN_CHECK_LOAD:
         entry->is_sent = true;
@@ -30,23 +52,29 @@ static void step(struct qn_table *entries, const struct qn_judge_input *in,
     case QN_CHECK_MSG_SEND:
     case QN_CHECK_MSG_DUPCOPY:
         entry->is_sent = true;
-        entry->in_queue = true;
+        place(&books->messages, entry, event, true);
         break;
     case QN_CHECK_MSG_DELETE:
-        entry->in_queue = false;
+        place(&books->messages, entry, event, false);
         entry->is_premature = entry->is_premature || (entry->applied == 0 && !entry->is_recorded);
         break;
     case QN_CHECK_MSG_DLQ:
-        entry->in_queue = false;
+        place(&books->messages, entry, event, false);
         entry->is_dead = true;
+        break;
+    case QN_CHECK_MSG_MOVE:
+    case QN_CHECK_MSG_EXPIRE:
+        place(&books->messages, entry, event, false);
+        break;
+    case QN_CHECK_EFFECT_COUNT:
+        if (in->level < QN_LEVEL_SINK) {
+            entry->applied += event->count;
+            accounting->applied += event->count;
+        }
         break;
     case QN_CHECK_WORK_COMMIT:
         entry->applied += !event->replayed;
         accounting->applied += !event->replayed;
-        break;
-    case QN_CHECK_REJECT:
-    case QN_CHECK_RECONCILE:
-        entry->is_recorded = true;
         break;
     default:
         break;
@@ -62,8 +90,9 @@ static void name_key(json_t *list, bool applies, struct qn_str key)
 
 void qn_accounting_init(struct qn_accounting *accounting, const struct qn_judge_input *in)
 {
-    struct qn_table entries;
+    struct books books;
     bool has_sink = in->level >= QN_LEVEL_SINK;
+    bool has_effects = in->level >= QN_LEVEL_COMMAND;
 
     *accounting = (struct qn_accounting){
         .lost = json_array(),
@@ -73,22 +102,24 @@ void qn_accounting_init(struct qn_accounting *accounting, const struct qn_judge_
         .orphaned = json_array(),
         .premature = json_array(),
     };
-    qn_table_init(&entries, sizeof(struct entry));
+    qn_table_init(&books.entries, sizeof(struct entry));
+    qn_table_init(&books.messages, sizeof(bool));
     for (size_t i = 0; i < in->history->count; i++) {
-        step(&entries, in, &in->history->events[i], accounting);
+        step(&books, in, &in->history->events[i], accounting);
     }
-    for (const struct qn_table_item *item = entries.first; item != NULL; item = item->next) {
+    for (const struct qn_table_item *item = books.entries.first; item != NULL; item = item->next) {
         const struct entry *entry = item->value;
         bool is_out = entry->applied > 0 || entry->is_dead || entry->is_recorded;
-        name_key(accounting->lost, has_sink && entry->is_acked && !is_out && !entry->in_queue,
+        name_key(accounting->lost, has_effects && entry->is_acked && !is_out && entry->queued == 0,
                  item->key);
         name_key(accounting->unexpected, is_out && !entry->is_sent, item->key);
         name_key(accounting->duplicated, entry->applied > 1, item->key);
         name_key(accounting->recovered, is_out && entry->is_sent && !entry->is_acked, item->key);
-        name_key(accounting->orphaned, entry->applied > 0 && entry->in_queue, item->key);
+        name_key(accounting->orphaned, entry->applied > 0 && entry->queued > 0, item->key);
         name_key(accounting->premature, has_sink && entry->is_premature, item->key);
     }
-    qn_table_done(&entries);
+    qn_table_done(&books.messages);
+    qn_table_done(&books.entries);
 }
 
 void qn_accounting_done(struct qn_accounting *accounting)

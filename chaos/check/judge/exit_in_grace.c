@@ -40,6 +40,6 @@ void qn_judge_exit_in_grace(const struct qn_judge_input *in, struct qn_finding *
         }
     }
     if (count == 0) {
-        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "nobody was told to end");
+        qn_finding_set_unexercised(ret_finding, "nobody was told to end");
     }
 }

@@ -14,6 +14,12 @@ void qn_finding_set(struct qn_finding *finding, enum qn_result result, const cha
     va_end(args);
 }
 
+void qn_finding_set_unexercised(struct qn_finding *finding, const char *what)
+{
+    qn_finding_set(finding, QN_RESULT_NOT_OBSERVABLE, "%s", what);
+    finding->is_unexercised = true;
+}
+
 bool qn_finding_break(struct qn_finding *finding, enum qn_severity severity, const char *format,
                       ...)
 {

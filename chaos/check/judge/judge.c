@@ -317,6 +317,14 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
             return true;
         }
     }
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement->invariants[i];
+        if (invariant->severity == QN_MUST && invariant->finding.is_unexercised) {
+            conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "%s was not put to the test: %s",
+                     invariant->name, invariant->finding.text);
+            return true;
+        }
+    }
     struct qn_finding drained = {0};
     qn_judge_drained(in, &drained);
     if (drained.result != QN_RESULT_PASS) {

@@ -72,6 +72,7 @@ struct qn_finding {
     enum qn_severity severity; /* of a break: no graver than this, whatever the scenario says */
     uint64_t witness[QN_WITNESS_MAX]; /* sequence numbers, in order */
     size_t witness_count;
+    bool is_unexercised; /* not observable because there was no occasion, not for lack of a sink */
     char text[QN_FINDING_TEXT]; /* what was seen; of a pass it may be a figure worth telling, or
                                    empty */
 };
@@ -129,6 +130,8 @@ const char *qn_judge_checker_name(size_t index);
 /* Helpers of the checkers. */
 void qn_finding_set(struct qn_finding *finding, enum qn_result result, const char *format, ...)
     QN_PRINTF(3, 4);
+/* There was no occasion for it. */
+void qn_finding_set_unexercised(struct qn_finding *finding, const char *what);
 /* Notes a break, unless one at least as grave was noted: then false. */
 bool qn_finding_break(struct qn_finding *finding, enum qn_severity severity, const char *format,
                       ...) QN_PRINTF(3, 4);

@@ -56,8 +56,7 @@ void qn_judge_no_strand(const struct qn_judge_input *in, struct qn_finding *ret_
         }
     }
     if (stops == 0) {
-        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE,
-                       "nobody was told to end, or nobody did");
+        qn_finding_set_unexercised(ret_finding, "nobody was told to end, or nobody did");
     } else if (stranded > 1) {
         size_t len = strlen(ret_finding->text);
         (void)snprintf(ret_finding->text + len, sizeof(ret_finding->text) - len,

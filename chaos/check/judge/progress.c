@@ -102,6 +102,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
     if (count == 0) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "no message is %.*s",
                        QN_STR_ARG(which));
+        ret_finding->is_unexercised = true;
     }
     qn_table_done(&messages);
 }

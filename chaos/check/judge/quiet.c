@@ -64,6 +64,6 @@ void qn_judge_quiet(const struct qn_judge_input *in, struct qn_finding *ret_find
         stop = stop->next;
     }
     if (stop == NULL) {
-        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "nobody was told to end");
+        qn_finding_set_unexercised(ret_finding, "nobody was told to end");
     }
 }
