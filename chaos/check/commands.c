@@ -9,7 +9,7 @@
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
-enum { COMMAND_LIMIT_MS = 20000, END_LIMIT_MS = 5000, LOOK_EVERY_MS = 2, TOLD_MAX = 160 };
+enum { COMMAND_LIMIT_MS = 20000, END_LIMIT_MS = 5000, LOOK_EVERY_MS = 2 };
 
 static void set_trouble(struct qn_running *run, const char *format, ...) QN_PRINTF(2, 3);
 
@@ -61,27 +61,6 @@ static bool wait_for(pid_t pid, int64_t limit_ms, int *ret_status)
     return true;
 }
 
-/* The last line that a command printed, for the user to see. */
-static void last_line(const char *path, char line[TOLD_MAX])
-{
-    struct qn_error ignored;
-    struct qn_buf text;
-
-    line[0] = '\0';
-    qn_buf_init(&text, SIZE_MAX / 2);
-    if (qn_files_read(path, &text, &ignored)) {
-        struct qn_str rest = qn_buf_str(&text);
-        while (rest.len > 0) {
-            struct qn_str one = qn_str_cut(rest, '\n', &rest);
-            if (one.len > 0) {
-                (void)snprintf(line, TOLD_MAX, ": %.*s", (int)qn_str_first(one, TOLD_MAX - 3).len,
-                               one.ptr);
-            }
-        }
-    }
-    qn_buf_done(&text);
-}
-
 bool qn_instance_stop_elsewhere(struct qn_running *run, const struct qn_instance *instance)
 {
     const char *log = qn_arena_format(&run->arena, "%s/stop.log", run->directory).ptr;
@@ -96,7 +75,7 @@ void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance
                                 int *ret_status)
 {
     const char *log = qn_arena_format(&run->arena, "%s/kill.log", run->directory).ptr;
-    char told[TOLD_MAX];
+    char told[QN_LAST_LINE_MAX];
     pid_t pid;
     int status = 0;
 
@@ -109,7 +88,7 @@ void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance
         qn_process_kill_group(pid, &status);
         set_trouble(run, "--kill-cmd did not end within %d s", COMMAND_LIMIT_MS / 1000);
     } else if (!wait_for(instance->pid, END_LIMIT_MS, ret_status)) {
-        last_line(log, told);
+        qn_files_last_line(log, told);
         set_trouble(run, "--kill-cmd (exit code %d) did not end the consumer%s",
                     WIFEXITED(status) ? WEXITSTATUS(status) : -1, told);
     }

@@ -16,7 +16,8 @@ bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
     if (run->server.pid == 0 && !qn_server_restart(&run->server, err)) {
         return false;
     }
-    if (!qn_running_read_trace(run, err) || !qn_running_count(run, err)) {
+    if (!qn_running_read_trace(run, err) || !qn_running_count(run, err) ||
+        !qn_running_count_effects(run, err)) {
         return false;
     }
     qn_check_event_init(&event, QN_CHECK_MARK);

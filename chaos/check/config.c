@@ -52,7 +52,9 @@ static void complain(struct config *config, const char *format, ...)
 /* "--work-max" is work_max in the file. */
 static void name_member(const struct qn_option_row *row, char room[MEMBER_ROOM])
 {
-    (void)snprintf(room, MEMBER_ROOM, "%s", row->name + 2);
+    bool is_plural = strcmp(row->name, "--body") == 0; /* an object of several */
+
+    (void)snprintf(room, MEMBER_ROOM, "%s", is_plural ? "bodies" : row->name + 2);
     for (char *at = room; *at != '\0'; at++) {
         *at = *at == '-' ? '_' : *at;
     }

@@ -57,3 +57,23 @@ void qn_files_copy(const char *from, const char *to)
         (void)fclose(out);
     }
 }
+
+void qn_files_last_line(const char *path, char line[QN_LAST_LINE_MAX])
+{
+    struct qn_error ignored;
+    struct qn_buf text;
+
+    line[0] = '\0';
+    qn_buf_init(&text, SIZE_MAX / 2);
+    if (qn_files_read(path, &text, &ignored)) {
+        struct qn_str rest = qn_buf_str(&text);
+        while (rest.len > 0) {
+            struct qn_str one = qn_str_cut(rest, '\n', &rest);
+            if (one.len > 0) {
+                (void)snprintf(line, QN_LAST_LINE_MAX, ": %.*s",
+                               (int)qn_str_first(one, QN_LAST_LINE_MAX - 3).len, one.ptr);
+            }
+        }
+    }
+    qn_buf_done(&text);
+}

@@ -183,12 +183,12 @@ static struct job *start(struct running *running, struct qn_report_entry *entry,
 }
 
 /* A consumer that has shown nothing so far is looked at alone: what it shows decides how the others
- * are run. */
+ * are run. One with a fixed queue is likely to have other things of which there is one. */
 static size_t how_many_at_once(const struct running *running)
 {
     const struct qn_check_options *o = running->jobs->options;
 
-    return running->ended == 0 ? 1 : (size_t)o->jobs;
+    return running->ended == 0 || o->queue_name != NULL ? 1 : (size_t)o->jobs;
 }
 
 static void start_more(struct running *running)

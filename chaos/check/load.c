@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "chaos/check/bodies.h"
 #include "chaos/check/body.h"
 #include "server/model/limits.h"
 
@@ -79,7 +80,12 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
     make_script(load, spec, maker->work_ms, &message->script);
     message->nth = nth;
     message->position = load->count;
-    qn_body_make(message, maker->options, spec->size_bytes, &load->arena);
+    if (!qn_str_is_none(load->tag)) {
+        message->id = qn_arena_format(&load->arena, "%.*s-%03zu", QN_STR_ARG(load->tag), index);
+        message->body = qn_bodies_make(maker->options->check, message, &load->arena);
+    } else {
+        qn_body_make(message, maker->options, spec->size_bytes, &load->arena);
+    }
     load->count++;
 }
 
@@ -144,6 +150,9 @@ void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
     *load = (struct qn_load){0};
     qn_arena_init(&load->arena, SIZE_MAX / 2);
     qn_table_init(&load->by_name, sizeof(struct qn_load_message *));
+    if (options->check != NULL && options->check->bodies.count > 0) {
+        load->tag = qn_bodies_tag(options->run_id, scenario->id, options->now_ms, &load->arena);
+    }
     load->messages = qn_arena_alloc(&load->arena, room * sizeof(*load->messages));
     for (size_t i = 0; i < scenario->load_count; i++) {
         maker.spec = &scenario->loads[i];
@@ -212,6 +221,7 @@ static void record_send(struct qn_load *load, const struct qn_load_target *targe
     qn_record(target->recorder, &event);
     if (message_id != NULL) {
         *(struct qn_load_message **)qn_table_at(&load->by_name, event.mid) = message;
+        message->mid = qn_arena_copy(&load->arena, event.mid);
     }
 }
 

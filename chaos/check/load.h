@@ -10,6 +10,7 @@
 struct qn_load_message {
     struct qn_str id;    /* "m-003" */
     struct qn_str k;     /* "k-003" */
+    struct qn_str mid;   /* of the queue, once it is sent */
     struct qn_str group; /* none on a standard queue */
     struct qn_str body;
     json_t *attributes;        /* MessageAttributes, or NULL */
@@ -31,6 +32,7 @@ struct qn_load {
     struct qn_load_message *messages; /* those before the start first, then by at_ms */
     size_t count;                     /* copies are messages of their own */
     size_t sent_count;
+    struct qn_str tag;       /* with bodies of the user's: what the ids begin with */
     struct qn_table by_name; /* struct qn_load_message *, by key, by id, by the key's other name and
                                 by the message id of the queue */
 };
@@ -41,6 +43,7 @@ struct qn_load_options {
     const char *run_id;
     int64_t now_ms; /* virtual */
     const struct qn_terms *terms;
+    const struct qn_check_options *check; /* NULL: bodies of the harness's own */
 };
 
 /* Where messages go, and who writes it down. */

@@ -100,8 +100,48 @@ static bool sees_effects(const json_t *needs, const struct known *known)
     bool wants_sink = names(needs, "sink");
     bool wants_command = names(needs, "cmd");
 
-    return (!wants_sink && !wants_command) || !known->learned->is_known ||
-           known->learned->level >= QN_LEVEL_SINK;
+    if (wants_command && known->options->effects_command != NULL) {
+        return true;
+    }
+    /* Bodies of the user's own say nothing to the sink. */
+    return (!wants_sink && !wants_command) ||
+           (known->options->bodies.count == 0 &&
+            (!known->learned->is_known || known->learned->level >= QN_LEVEL_SINK));
+}
+
+/* Effects are seen, if at all, at the end alone. */
+static bool is_without_sink(const struct known *known)
+{
+    return known->options->bodies.count > 0 ||
+           (known->learned->is_known && known->learned->level < QN_LEVEL_SINK);
+}
+
+/* What only the sink can make happen: NULL when there is nothing of it. */
+static const char *lacks_sink(const struct qn_scenario *scenario, const struct known *known)
+{
+    bool has_bodies = known->options->bodies.count > 0;
+    bool has_poison = !qn_str_is_none(known->options->body_texts[QN_BODY_POISON]);
+
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        if (scenario->faults[i].rule->target == QN_TARGET_SINK) {
+            return "needs the effect sink, where one of its faults happens";
+        }
+    }
+    for (size_t i = 0; i < scenario->load_count; i++) {
+        enum qn_load_outcome outcome = scenario->loads[i].outcome;
+        bool is_invalid = outcome == QN_LOAD_BADJSON || outcome == QN_LOAD_SCHEMA99;
+        if (outcome == QN_LOAD_FLAKY || outcome == QN_LOAD_HANG) {
+            return "needs the effect sink, which fails on some attempts";
+        }
+        if (has_bodies && !has_poison && (is_invalid || outcome == QN_LOAD_PERM)) {
+            return "needs a body on which the handler always fails (--body poison=FILE)";
+        }
+        if (!has_bodies && outcome == QN_LOAD_PERM) {
+            return "needs the effect sink, which refuses some messages for good, or --body "
+                   "poison=FILE";
+        }
+    }
+    return NULL;
 }
 
 bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,
@@ -111,8 +151,14 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
     const struct known known = {options, learned};
 
     if (!sees_effects(needs, &known)) {
-        qn_buf_append_literal(
-            reason, "needs the effect sink, and the consumer never called it ($QUERN_SINK_URL)");
+        qn_buf_append_format(
+            reason, "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
+            names(needs, "cmd") ? " or --effects-cmd" : "");
+        return false;
+    }
+    const char *lacking = is_without_sink(&known) ? lacks_sink(scenario, &known) : NULL;
+    if (lacking != NULL) {
+        qn_buf_append_str(reason, qn_str_from_cstr(lacking));
         return false;
     }
     for (size_t i = 0; i < sizeof(all_needs) / sizeof(all_needs[0]); i++) {

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "chaos/check/bodies.h"
 #include "chaos/check/options_rows.h"
 
-enum { CONFIG_MAX_BYTES = 1024 * 1024 };
+enum { CONFIG_MAX_BYTES = 1024 * 1024, QUEUE_NAME_MAX = 70 };
 
 static const char usual_config[] = "quern.json";
 
@@ -135,6 +136,21 @@ static bool read_config(struct qn_check_options *options, struct qn_error *err)
     return ok;
 }
 
+/* With room for -dlq and .fifo behind it. */
+static bool is_queue_name(struct qn_str name)
+{
+    bool ok = name.len > 0 && name.len <= QUEUE_NAME_MAX;
+
+    if (qn_str_ends_with(name, QN_STR(".fifo"))) {
+        name.len -= strlen(".fifo");
+    }
+    for (size_t i = 0; i < name.len; i++) {
+        ok = ok &&
+             (qn_char_is_alphanumeric(name.ptr[i]) || name.ptr[i] == '-' || name.ptr[i] == '_');
+    }
+    return ok;
+}
+
 /* Which words start the consumer. */
 static bool settle_command(struct qn_check_options *options, bool is_given, struct qn_error *err)
 {
@@ -156,6 +172,19 @@ static bool settle_command(struct qn_check_options *options, bool is_given, stru
         options->command = qn_arena_alloc(options->texts, 4 * sizeof(*options->command));
         const char *const words[] = {"sh", "-c", options->start_command, NULL};
         memcpy(options->command, words, sizeof(words));
+    }
+    if (options->queue_name != NULL && !is_queue_name(qn_str_from_cstr(options->queue_name))) {
+        return qn_fail(
+            err, QN_ERR_INVALID_PARAMETER_VALUE,
+            "--queue-name takes 1 to %d letters, digits, '-' and '_' (.fifo is added for "
+            "the profile fifo), not \"%s\"",
+            QUEUE_NAME_MAX, options->queue_name);
+    }
+    if (options->bodies.count > 0 && options->texts == NULL) {
+        options->texts = new_texts();
+    }
+    if (!qn_bodies_load(options, err)) {
+        return false;
     }
     bool needs_command = !options->wants_help && !options->wants_list;
     if (needs_command && (options->command == NULL || options->command[0] == NULL)) {

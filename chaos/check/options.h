@@ -8,6 +8,9 @@
 #include "server/base/buf.h"
 #include "server/base/error.h"
 
+/* Bodies that the user gives. */
+enum { QN_BODY_GOOD, QN_BODY_POISON, QN_BODY_SLOW, QN_BODY_KINDS };
+
 enum { QN_OPTIONS_LIST_MAX = 64, QN_OPTIONS_JOBS_MAX = 64 };
 
 struct qn_text_list {
@@ -36,6 +39,10 @@ struct qn_check_options {
     int64_t sink_capacity; /* 0: no limit */
     const char *sink_busy; /* wait, 409 */
     bool sink_busy_is_409;
+    const char *queue_name;      /* NULL: q */
+    const char *effects_command; /* NULL: none */
+    struct qn_text_list bodies;  /* KIND=FILE */
+    struct qn_str body_texts[QN_BODY_KINDS];
     /* For consumers that run elsewhere. */
     const char *endpoint_host; /* what the consumer calls this machine; NULL: 127.0.0.1 */
     const char *bind_address;

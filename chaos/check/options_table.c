@@ -82,6 +82,15 @@ const struct qn_option_row qn_option_rows[] = {
     ROW(TEXT, "--server", "PROGRAM", "the server to run (default: this program)", server_program,
         CHECK),
 
+    /* Consumers that nothing is changed about. */
+    ROW(TEXT, "--queue-name", "NAME", "what the queue is called (default: q)", queue_name,
+        DECLARES),
+    ROW(PAIRS, "--body", "KIND=FILE",
+        "message bodies: good, poison (always fails), slow; with {{id}} and {{n}}", bodies,
+        DECLARES),
+    ROW(TEXT, "--effects-cmd", "COMMAND",
+        "at the end prints key<TAB>count for each effect that is there", effects_command, DECLARES),
+
     /* Consumers that run elsewhere. */
     ROW(TEXT, "--endpoint-host", "HOST",
         "what the consumer calls this machine, for example host.docker.internal", endpoint_host,

@@ -71,9 +71,14 @@ bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
     const char *suffix = run->options->is_fifo ? ".fifo" : "";
     struct quern_error cause;
 
-    run->queue_name = qn_arena_format(&run->arena, "q%s", suffix);
+    struct qn_str name =
+        qn_str_from_cstr(run->options->queue_name != NULL ? run->options->queue_name : "q");
+    if (qn_str_ends_with(name, QN_STR(".fifo"))) {
+        name.len -= strlen(".fifo");
+    }
+    run->queue_name = qn_arena_format(&run->arena, "%.*s%s", QN_STR_ARG(name), suffix);
     if (run->scenario->has_dlq) {
-        run->dlq_name = qn_arena_format(&run->arena, "q-dlq%s", suffix);
+        run->dlq_name = qn_arena_format(&run->arena, "%.*s-dlq%s", QN_STR_ARG(name), suffix);
     }
     if (qn_str_is_none(run->scenario->created_after)) {
         return open_source(run, err);

@@ -122,6 +122,9 @@ bool qn_instance_stop_elsewhere(struct qn_running *run, const struct qn_instance
 void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance *instance,
                                 int *ret_status);
 
+/* effects_command.c: what --effects-cmd says, into the history. */
+QN_MUST_CHECK bool qn_running_count_effects(struct qn_running *run, struct qn_error *err);
+
 /* instances.c */
 QN_MUST_CHECK bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance,
                                      struct qn_error *err);

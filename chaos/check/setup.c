@@ -1,17 +1,26 @@
 /* From an empty directory to a server with a loaded queue, and the header of the history. */
 #include <stdio.h>
 
+#include "chaos/check/bodies.h"
 #include "chaos/check/declared.h"
 #include "chaos/check/json_text.h"
 #include "chaos/check/report/report.h"
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
+static const char *rule_for_server(struct qn_running *run, struct qn_str text)
+{
+    bool has_own_bodies = run->options->bodies.count > 0;
+
+    return has_own_bodies ? qn_bodies_rule(&run->load, text, &run->arena).ptr : text.ptr;
+}
+
 static bool add_rules(struct qn_running *run, struct qn_error *err)
 {
     for (size_t i = 0; i < run->scenario->fault_count; i++) {
         const struct qn_scenario_fault *fault = &run->scenario->faults[i];
-        if (!qn_faults_is_ours(fault) && !qn_server_add_rule(&run->server, fault->text.ptr, err)) {
+        if (!qn_faults_is_ours(fault) &&
+            !qn_server_add_rule(&run->server, rule_for_server(run, fault->text), err)) {
             return false;
         }
     }
@@ -200,6 +209,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         .run_id = run->run_id,
         .now_ms = qn_recorder_now_ms(&run->recorder),
         .terms = &run->terms,
+        .check = run->options,
     };
     qn_load_init(&run->load, run->scenario, &load);
     if (!qn_running_create_queues(run, err)) {
