@@ -465,7 +465,7 @@ QN_MUST_CHECK bool qn_loop_watch_listeners(struct qn_loop *loop, struct qn_error
 void qn_pass_set_now(struct qn_loop *loop, int64_t now_ms);
 /* Reads the clock into now_ms. */
 void qn_pass_read_clock(struct qn_loop *loop);
-/* Does what is due in the engine, and leaves the waiters that it wakes for later. */
+/* Does what is due in the engine, up to where a waiter's turn comes: that one is served later. */
 void qn_pass_settle(struct qn_loop *loop);
 /* Does what a call made due at once: the next one finds it done, whether or not it comes in the
  * same pass. */

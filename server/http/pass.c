@@ -266,7 +266,7 @@ static bool settle(struct qn_loop *loop, int *budget)
 
 void qn_pass_settle(struct qn_loop *loop)
 {
-    while (!is_stalled(loop) && settle_slice(loop, &loop->settle_budget) != QN_SETTLED &&
+    while (!is_stalled(loop) && settle_slice(loop, &loop->settle_budget) == QN_SETTLE_MORE &&
            loop->settle_budget > 0) {
     }
 }

@@ -104,6 +104,21 @@ def test_on_a_real_clock_leases_lapse_while_the_server_stands_still(start):
     client.close()
 
 
+def test_a_poll_gets_what_lapsed_while_the_server_stood_still(start):
+    server = start("--queue", "q", clock="real")
+    client = exchange_client.Client(server)
+    url = client.call("json", "GetQueueUrl", {"QueueName": "q"}).members["QueueUrl"]
+    client.call("json", "SendMessage", {"QueueUrl": url, "MessageBody": "x"})
+    client.call("json", "ReceiveMessage", {"QueueUrl": url, "VisibilityTimeout": 1})
+    with Raw(server) as poll:
+        poll.send(poll.json("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20}))
+        until(lambda: server.control("GET", "/_quern/info")[1]["engine"]["parked"] == 1)
+        add(server, "on ListQueues do freeze server 1100ms")
+        assert client.call("json", "ListQueues", {}).status == 200
+        assert b'"Body":"x"' in poll.read().body
+    client.close()
+
+
 # Slow answers
 
 
