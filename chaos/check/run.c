@@ -23,7 +23,9 @@ enum {
     TRACE_FAILURES_MAX = 200,
     EARLY_EXITS_MAX = 5,
     SETTLE_ALWAYS_MS = 50, /* a killed client's sockets are closed before its request is let go */
-    SKIP_LEAST_MS = 100
+    SKIP_LEAST_MS = 100,
+    SLOW_MESSAGE_MS = 5000,
+    SLOW_TIMES_MAX = 10 /* so many times the limit, at most */
 };
 
 static int64_t wall_ms(void)
@@ -291,7 +293,23 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t li
             return true;
         }
     }
-    return since_ready_ms(run) - run->paused_ms > limit_ms;
+    /* A consumer that needs seconds for each message is slow, not wrong: while the queue gets
+     * shorter than it ever was, there is more time. A copy that is sent again and again does not
+     * count. */
+    int64_t slow_ms = run->progress_ms + 2 * run->terms.in.visibility_ms + SLOW_MESSAGE_MS;
+    slow_ms = slow_ms < SLOW_TIMES_MAX * limit_ms ? slow_ms : SLOW_TIMES_MAX * limit_ms;
+    return since_ready_ms(run) - run->paused_ms > (slow_ms > limit_ms ? slow_ms : limit_ms);
+}
+
+static void note_progress(struct qn_running *run)
+{
+    int64_t left = run->watch.left;
+
+    if (run->ready_virtual_ms != 0 && left > 0 &&
+        (run->fewest_left == 0 || left < run->fewest_left)) {
+        run->fewest_left = left;
+        run->progress_ms = since_ready_ms(run) - run->paused_ms;
+    }
 }
 
 static void wait_for_something(struct qn_running *run, int epoll, int64_t now_ms)
@@ -405,6 +423,7 @@ static bool run_until_finished(struct qn_running *run, struct qn_error *err)
     while (ok) {
         ok = one_pass(run, err);
         int64_t now_ms = qn_clock_monotonic_ms();
+        note_progress(run);
         if (!ok || is_finished(run, now_ms, limit_ms)) {
             break;
         }

@@ -61,6 +61,8 @@ struct qn_running {
     int64_t ready_virtual_ms; /* 0: nobody is ready so far */
     int64_t paused_ms;        /* of the time since then, while somebody was starting */
     int64_t settle_ms, run_for_ms;
+    int64_t fewest_left;       /* messages that were in the queue at some time; 0: none counted */
+    int64_t progress_ms;       /* since readiness, when there were so few for the first time */
     int64_t drained_since_ms;  /* monotonic; 0: not drained */
     int64_t server_restart_ms; /* monotonic; 0: none due */
     int64_t next_trace_ms;     /* monotonic */
