@@ -210,6 +210,7 @@ void *work_loop(void *state)
             continue;
         }
         job->stage = STAGE_RUNNING;
+        (void)pthread_cond_broadcast(&w->changed); /* the receiver may have room again */
         (void)pthread_mutex_unlock(&w->lock);
         work_one(hand, job);
         (void)pthread_mutex_lock(&w->lock);
