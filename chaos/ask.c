@@ -197,13 +197,27 @@ static void tick(struct qn_plan *plan, struct qn_plan_rule *item, int64_t now_ms
     }
 }
 
-static void become_ready(struct qn_plan *plan, int64_t now_ms)
+static void set_ready(struct qn_plan *plan, int64_t now_ms)
 {
     plan->ready_ms = now_ms;
+    plan->is_ready = true;
     if (plan->ready_slot != NULL) {
         plan->ready_slot[1] = 1;
         plan->ready_slot[3] = (uint64_t)now_ms;
     }
+}
+
+/* Who starts a server long before its clients must not find every window of time closed. */
+void qn_plan_sqs_begins(struct qn_plan *plan, int64_t now_ms)
+{
+    if (!plan->is_ready) {
+        set_ready(plan, now_ms);
+    }
+}
+
+static void become_ready(struct qn_plan *plan, int64_t now_ms)
+{
+    set_ready(plan, now_ms);
     for (size_t i = 0; i < plan->rule_count; i++) {
         if (plan->rules[i]->rule->target == QN_TARGET_CLOCK) {
             set_tick(plan, plan->rules[i], now_ms);

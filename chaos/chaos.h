@@ -20,8 +20,9 @@ struct qn_plan_options {
     /* Counters that outlive the process (trace header), 256 slots of 4 (name hash, matches, fired,
      * last fired ms), or NULL. */
     uint64_t (*counters)[4];
-    /* Virtual instant from which `t`, `between` and `for` count until a `ready` mark moves it. The
-     * instant of that mark is kept with the counters: a plan that finds it goes on from there. */
+    /* Virtual instant from which `t`, `between` and `for` count until the first request, or a
+     * `ready` mark, moves it. That instant is kept with the counters: a plan that finds it goes on
+     * from there. */
     int64_t start_ms;
     /* Wire names of the API actions, so that a rule with a misspelt one is refused; NULL accepts
      * any. Must outlive the plan. */
@@ -124,6 +125,8 @@ void qn_plan_answer_left(struct qn_plan *plan, struct qn_str request_id);
 /* Another request begins: all of that comes first, whether or not the answers have left in full;
  * but for what only the time of clients can tell (refuse, freeze). */
 void qn_plan_request_begins(struct qn_plan *plan);
+/* It is one of SQS. */
+void qn_plan_sqs_begins(struct qn_plan *plan, int64_t now_ms);
 /* Moves the `fault` and `mark` events of what was observed to the end of a list. To be asked after
  * each qn_plan_observe, outside of the append that called it. */
 void qn_plan_take_events(struct qn_plan *plan, struct qn_event_list *events);

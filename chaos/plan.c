@@ -33,6 +33,7 @@ struct qn_plan *qn_plan_new(const struct qn_plan_options *options)
     if (plan->ready_slot != NULL && plan->ready_slot[1] != 0 &&
         (int64_t)plan->ready_slot[3] <= options->start_ms) {
         plan->ready_ms = (int64_t)plan->ready_slot[3];
+        plan->is_ready = true;
     }
     plan->internal = &plan->indexes[QN_PLAN_POINTS];
     plan->clock = &plan->indexes[QN_PLAN_POINTS + 1];

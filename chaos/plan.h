@@ -63,6 +63,7 @@ struct qn_plan {
     bool has_fired;  /* any rule, ever */
     bool resurrects; /* an enabled rule does */
     int64_t ready_ms;
+    bool is_ready;        /* a request has begun, or a `ready` mark has come */
     uint64_t *ready_slot; /* where it is kept, or NULL */
     struct qn_plan_effect *effects;
     struct qn_plan_effect *waiting; /* for an answer to leave */

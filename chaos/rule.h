@@ -16,7 +16,7 @@
  *   unary  := "not" unary | "(" pred ")" | field op value | field "in" "(" value {"," value} ")"
  *   field  := queue | instance | code                       of the request
  *           | attempt | size | wait | max | entries         numbers
- *           | t                                             virtual seconds since ready
+ *           | t             virtual seconds since the first request, or since the ready mark
  *           | mid | rc | group | tenant | key | tag | body."path" | attr."name"     of a message
  *   op     := = | != | < | <= | > | >= | ~                  ~ compares with * and ?
  *   when   := nth LIST | every N | first N | after N | once | times N | prob P [seed S]

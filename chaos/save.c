@@ -5,6 +5,7 @@
 void qn_plan_save(const struct qn_plan *plan, int64_t now_ms, struct qn_buf *ret_saved)
 {
     qn_buf_append_u64(ret_saved, (uint64_t)plan->ready_ms);
+    qn_buf_append_u8(ret_saved, plan->is_ready);
     qn_buf_append_u64(ret_saved, plan->names_given);
     qn_buf_append_u64(ret_saved, plan->rule_count);
     for (size_t i = 0; i < plan->rule_count; i++) {
@@ -51,8 +52,10 @@ bool qn_plan_restore(struct qn_plan *plan, struct qn_str saved, struct qn_error 
 
     qn_reader_init(&reader, saved);
     int64_t ready_ms = (int64_t)qn_reader_u64(&reader);
+    bool is_ready = qn_reader_u8(&reader) != 0;
     if (plan->ready_slot == NULL || plan->ready_slot[1] == 0) {
-        plan->ready_ms = ready_ms; /* no mark has come since; it would lie with the counters */
+        plan->ready_ms = ready_ms; /* nothing has come since; it would lie with the counters */
+        plan->is_ready = is_ready;
     }
     plan->names_given = qn_reader_u64(&reader);
     for (uint64_t left = qn_reader_u64(&reader); left > 0; left--) {

@@ -192,6 +192,7 @@ struct qn_loop {
     struct qn_arena scratch; /* of work that belongs to no call */
     bool trace_is_wanted;
     bool has_rules;
+    bool sqs_has_begun; /* a request of SQS has come */
     struct qn_restore restore;
     struct qn_assumptions *assumptions; /* NULL: looked for only when somebody asks */
     uint64_t assumptions_seen;          /* the event up to which they were shown */

@@ -415,6 +415,10 @@ void qn_loop_begin(struct qn_call *call)
     if (qn_control_owns(call->request.http.path)) {
         qn_control_call(call);
     } else {
+        if (!loop->sqs_has_begun) {
+            loop->sqs_has_begun = true;
+            qn_plan_sqs_begins(loop->parts.plan, loop->now_ms);
+        }
         begin_sqs(call);
     }
     qn_pass_catch_up(loop);

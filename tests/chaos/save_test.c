@@ -129,6 +129,17 @@ Test(save, between_counts_from_the_first_start_or_from_the_ready_mark)
     cr_expect_not(fires(30000));
 }
 
+Test(save, between_counts_from_the_first_request_before_the_crash)
+{
+    add("on any between 2s 10s do throttle as t");
+    qn_plan_sqs_begins(plan, 50000);
+    die(55000);
+    qn_plan_sqs_begins(plan, 55500); /* the first of this life only */
+    cr_expect_not(fires(51999));
+    cr_expect(fires(59999));
+    cr_expect_not(fires(60000));
+}
+
 Test(save, no_rules_are_rules_too)
 {
     struct qn_error err;

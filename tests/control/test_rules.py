@@ -107,6 +107,21 @@ def test_the_answer_names_the_rules_that_were_added(server):
     assert [(rule["name"], rule["state"]) for rule in answer["rules"]] == [("a", "on"), ("rule-1", "on"), ("c", "on")]
 
 
+def test_windows_of_time_begin_with_the_first_request(start):
+    """They counted from the start of the server: who came later found them closed."""
+    server = start("--fault", "on any between 1s 3s do throttle as window", "--fault", "on any for 5s do 5xx 503 as early")
+    server.advance_ms(60000)
+    assert server.control("GET", "/health")[0] == 200  # is none of SQS
+    server.advance_ms(60000)
+    client = exchange_client.Client(server)
+    seen = []
+    for pause_ms in (0, 1500, 1000, 1500, 2000):
+        server.advance_ms(pause_ms)
+        seen.append(client.call("json", "ListQueues", {}).status)
+    client.close()
+    assert seen == [503, 400, 400, 503, 200]
+
+
 def test_rules_are_removed_by_name_or_all(server, call, queue):
     add(server, "on SendMessage do throttle as a", "on SendMessage do throttle as b")
     assert server.control("DELETE", "/_quern/rules?name=nope")[0] == 404
