@@ -63,11 +63,6 @@ static bool check_action(const struct qn_plan_options *options, const struct qn_
                          const struct qn_rule_action *action, struct qn_mistakes *mistakes)
 {
     const struct qn_verb *verb = qn_verb_of(action->verb);
-    if (verb->carrier == QN_CARRIED_BY_NOBODY) {
-        return refuse(rule, action->source, mistakes,
-                      "action \"%s\" is part of the grammar but this version does not carry it out",
-                      verb->word);
-    }
     if (action->verb == QN_DO_RESTORE && !options->can_restore) {
         return refuse(rule, action->source, mistakes,
                       "restore goes back to an earlier state of a database, and needs somebody who "

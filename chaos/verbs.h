@@ -5,7 +5,7 @@
 #include "chaos/rule.h"
 
 enum qn_verb_need { QN_NEEDS_NOTHING, QN_NEEDS_REQUEST };
-enum qn_verb_carrier { QN_CARRIED_BY_SERVER, QN_CARRIED_BY_HARNESS, QN_CARRIED_BY_NOBODY };
+enum qn_verb_carrier { QN_CARRIED_BY_SERVER, QN_CARRIED_BY_HARNESS };
 
 struct qn_verb {
     const char *word;

@@ -1,60 +1,15 @@
 /* The ledger of the effect sink. */
-#include "chaos/check/effects.h"
-
-enum { ITEMS_MAX = 100 };
-
-enum run_state {
-    RUN_WORKING, /* until due_ms */
-    RUN_WAITING, /* for the run that has its idempotency key open */
-    RUN_HELD     /* by a rule, done but for the answer */
-};
-
-struct run {
-    struct run *next;
-    enum run_state state;
-    int64_t number;
-    int64_t due_ms;
-    int64_t attempt;
-    void *owner;
-    struct qn_arena arena; /* of the texts below */
-    struct qn_effect_call call;
-    struct qn_effect_item *items;
-    struct qn_str outcome;
-    bool is_committed;
-};
-
-/* An idempotency key that was applied, or that a run has open. */
-struct ledger_entry {
-    uint64_t payload;
-    bool is_applied;
-    const struct run *open;
-};
-
-struct qn_effects {
-    struct qn_effects_options options;
-    struct run *runs; /* oldest first */
-    size_t open_count;
-    int64_t last_number;
-    struct qn_table by_key;   /* struct ledger_entry, by step and idempotency key */
-    struct qn_table applied;  /* by business key and by idempotency key: present when applied */
-    struct qn_table attempts; /* int64_t per business key */
-};
+#include "chaos/check/effects_run.h"
 
 struct qn_effects *qn_effects_new(const struct qn_effects_options *options)
 {
     struct qn_effects *effects = qn_memory_new(sizeof(*effects));
 
     effects->options = *options;
-    qn_table_init(&effects->by_key, sizeof(struct ledger_entry));
+    qn_table_init(&effects->by_key, sizeof(struct qn_ledger_entry));
     qn_table_init(&effects->applied, 1);
     qn_table_init(&effects->attempts, sizeof(int64_t));
     return effects;
-}
-
-static void free_run(struct run *run)
-{
-    qn_arena_done(&run->arena);
-    qn_memory_free(run);
 }
 
 void qn_effects_free(struct qn_effects *effects)
@@ -62,9 +17,9 @@ void qn_effects_free(struct qn_effects *effects)
     if (effects == NULL) {
         return;
     }
-    for (struct run *run = effects->runs; run != NULL;) {
-        struct run *next = run->next;
-        free_run(run);
+    for (struct qn_run *run = effects->runs; run != NULL;) {
+        struct qn_run *next = run->next;
+        qn_run_free(run);
         run = next;
     }
     qn_table_done(&effects->by_key);
@@ -73,91 +28,67 @@ void qn_effects_free(struct qn_effects *effects)
     qn_memory_free(effects);
 }
 
-/* NULL without an idempotency key: then every call is an application of its own. */
-static struct ledger_entry *entry_of(struct qn_effects *effects, const struct qn_effect_call *call)
+static struct qn_effect_verdict ask_rules(struct qn_effects *effects, const struct qn_run *run,
+                                          enum qn_check_kind kind)
 {
-    struct qn_buf name;
-
-    if (qn_str_is_none(call->ik)) {
-        return NULL;
-    }
-    qn_buf_init(&name, SIZE_MAX / 2);
-    qn_buf_append_str(&name, call->step);
-    qn_buf_append_char(&name, '\0');
-    qn_buf_append_str(&name, call->ik);
-    struct ledger_entry *entry = qn_table_at(&effects->by_key, qn_buf_str(&name));
-    qn_buf_done(&name);
-    return entry;
-}
-
-static struct qn_check_event event_of(const struct run *run, enum qn_check_kind kind, size_t item)
-{
-    struct qn_check_event event;
-
-    qn_check_event_init(&event, kind);
-    event.k = run->call.items[item].k;
-    event.ik = run->call.ik;
-    event.step = run->call.step;
-    event.mid = run->call.mid;
-    event.n = run->call.n;
-    event.instance = run->call.instance;
-    event.run = run->number;
-    event.attempt = run->attempt;
-    return event;
-}
-
-static void record_all(struct qn_effects *effects, const struct run *run, enum qn_check_kind kind,
-                       const char *reason, bool replayed, int status)
-{
-    size_t count = kind == QN_CHECK_WORK_REPLY ? 1 : run->call.item_count;
-
-    for (size_t i = 0; i < count; i++) {
-        struct qn_check_event event = event_of(run, kind, i);
-        event.reason = qn_str_from_cstr(reason);
-        event.replayed = replayed;
-        event.status = status != 0 ? status : QN_EVENT_NO_INT;
-        qn_record(effects->options.recorder, &event);
-    }
-}
-
-static enum qn_effect_verdict ask_rules(struct qn_effects *effects, const struct run *run,
-                                        enum qn_check_kind kind)
-{
-    enum qn_effect_verdict verdict = QN_EFFECT_GO_ON;
+    struct qn_effect_verdict verdict = {.fate = QN_EFFECT_GO_ON};
 
     for (size_t i = 0; effects->options.at_event != NULL && i < run->call.item_count; i++) {
-        struct qn_check_event event = event_of(run, kind, i);
-        if (effects->options.at_event(effects->options.state, &event) == QN_EFFECT_HELD) {
-            verdict = QN_EFFECT_HELD;
+        struct qn_check_event event = qn_run_event(run, kind, i);
+        struct qn_effect_verdict one = effects->options.at_event(effects->options.state, &event);
+        if (one.fate != QN_EFFECT_GO_ON || one.delay_ms > 0) {
+            verdict = one;
         }
     }
     return verdict;
 }
 
-static void unlink_run(struct qn_effects *effects, struct run *run)
+static void hang(struct qn_effects *effects, struct qn_run *run)
 {
-    struct run **at = &effects->runs;
-
-    while (*at != run) {
-        at = &(*at)->next;
-    }
-    *at = run->next;
-    effects->open_count--;
+    effects->hung_count += run->state != RUN_HUNG;
+    run->state = RUN_HUNG;
 }
 
-/* Answers and forgets the run. */
-static void finish(struct qn_effects *effects, struct run *run, int status, bool replayed,
+/* Ends the call and forgets the run. */
+static void end_call(struct qn_effects *effects, struct qn_run *run,
+                     const struct qn_effect_answer *answer)
+{
+    static const char *const reasons[] = {NULL, "reset", "closed"};
+
+    qn_run_unlink(effects, run);
+    qn_run_record(effects, run, QN_CHECK_WORK_REPLY, reasons[answer->end], answer->replayed,
+                  answer->end == QN_EFFECT_ANSWERED ? answer->status : 0);
+    effects->options.answer(effects->options.state, run->owner, answer);
+    qn_run_free(run);
+}
+
+/* Answers as a rule wants it, or as it would. */
+static void finish(struct qn_effects *effects, struct qn_run *run, int status, bool replayed,
                    const char *text)
 {
-    const struct qn_effect_answer answer = {status, replayed, qn_str_from_cstr(text)};
+    struct qn_effect_answer answer = {
+        .status = status, .replayed = replayed, .text = qn_str_from_cstr(text)};
 
-    unlink_run(effects, run);
-    record_all(effects, run, QN_CHECK_WORK_REPLY, NULL, replayed, status);
-    effects->options.answer(effects->options.state, run->owner, &answer);
-    free_run(run);
+    if (run->fate.fate == QN_EFFECT_HUNG) {
+        hang(effects, run);
+        return;
+    }
+    if (run->fate.fate == QN_EFFECT_STATUS) {
+        answer = (struct qn_effect_answer){.status = run->fate.status,
+                                           .text = QN_STR("{\"error\":\"a fault\"}")};
+    } else if (run->fate.fate == QN_EFFECT_BREAK) {
+        answer.end = run->fate.end;
+    }
+    end_call(effects, run, &answer);
 }
 
-static void commit(struct qn_effects *effects, struct run *run, struct ledger_entry *entry)
+static void finish_committed(struct qn_effects *effects, struct qn_run *run)
+{
+    finish(effects, run, 200, run->is_replayed, "{\"applied\":true}");
+}
+
+static void commit(struct qn_effects *effects, struct qn_run *run, struct qn_ledger_entry *entry,
+                   int64_t now_ms)
 {
     bool replayed = entry != NULL && entry->is_applied;
 
@@ -171,70 +102,63 @@ static void commit(struct qn_effects *effects, struct run *run, struct ledger_en
         entry->open = NULL;
     }
     run->is_committed = true;
-    record_all(effects, run, QN_CHECK_WORK_COMMIT, NULL, replayed, 0);
-    if (ask_rules(effects, run, QN_CHECK_WORK_COMMIT) == QN_EFFECT_HELD) {
-        run->state = RUN_HELD;
-        return;
+    run->is_replayed = replayed;
+    qn_run_record(effects, run, QN_CHECK_WORK_COMMIT, NULL, replayed, 0);
+    struct qn_effect_verdict verdict = ask_rules(effects, run, QN_CHECK_WORK_COMMIT);
+    if (verdict.fate != QN_EFFECT_GO_ON && verdict.fate != QN_EFFECT_HELD) {
+        run->fate = verdict;
     }
-    finish(effects, run, 200, replayed, "{\"applied\":true}");
+    if (verdict.delay_ms > 0) {
+        run->state = RUN_DELAYED;
+        run->due_ms = now_ms + verdict.delay_ms;
+    } else if (verdict.fate == QN_EFFECT_HELD) {
+        run->state = RUN_HELD;
+    } else {
+        finish_committed(effects, run);
+    }
 }
 
-static void end_without_effect(struct qn_effects *effects, struct run *run, const char *reason,
+static void end_without_effect(struct qn_effects *effects, struct qn_run *run, const char *reason,
                                int status, const char *text)
 {
-    struct ledger_entry *entry = entry_of(effects, &run->call);
+    struct qn_ledger_entry *entry = qn_run_entry(effects, &run->call);
 
     if (entry != NULL && entry->open == run) {
         entry->open = NULL;
     }
     if (!run->is_committed) {
-        record_all(effects, run, QN_CHECK_WORK_ABORT, reason, false, 0);
+        qn_run_record(effects, run, QN_CHECK_WORK_ABORT, reason, false, 0);
     }
     finish(effects, run, status, false, text);
 }
 
+/* Without an answer that anybody reads. */
+static void leave(struct qn_effects *effects, struct qn_run *run, const char *reason)
+{
+    run->fate = (struct qn_effect_verdict){.fate = QN_EFFECT_GO_ON};
+    end_without_effect(effects, run, reason, 503, "{\"error\":\"aborted\"}");
+}
+
 /* The work is over: what the script says happens. */
-static void complete(struct qn_effects *effects, struct run *run)
+static void complete(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
 {
     if (qn_str_equal(run->outcome, QN_STR("transient"))) {
         end_without_effect(effects, run, "transient", 503, "{\"error\":\"try again\"}");
     } else if (qn_str_equal(run->outcome, QN_STR("permanent"))) {
         end_without_effect(effects, run, "permanent", 422, "{\"error\":\"never\"}");
     } else {
-        commit(effects, run, entry_of(effects, &run->call));
+        commit(effects, run, qn_run_entry(effects, &run->call), now_ms);
     }
 }
 
-/* Begins to work, waits for the run that has the key, or is answered at once. */
-static void start(struct qn_effects *effects, struct run *run, int64_t now_ms)
+/* How long it takes and what comes of it, by its longest and its last unit. */
+static int64_t read_script(struct qn_effects *effects, struct qn_run *run)
 {
-    struct ledger_entry *entry = entry_of(effects, &run->call);
     int64_t work_ms = 0;
 
-    if (entry != NULL && (entry->is_applied || entry->open != NULL) &&
-        entry->payload != run->call.items[0].payload) {
-        end_without_effect(effects, run, "key used with another payload", 422,
-                           "{\"error\":\"the key was used with another payload\"}");
-        return;
-    }
-    if (entry != NULL && entry->is_applied) {
-        commit(effects, run, entry);
-        return;
-    }
-    if (entry != NULL && entry->open != NULL) {
-        run->state = RUN_WAITING;
-        if (effects->options.busy_is_409) {
-            end_without_effect(effects, run, "busy", 409, "{\"error\":\"busy\"}");
-        }
-        return;
-    }
-    if (entry != NULL) {
-        entry->open = run;
-        entry->payload = run->call.items[0].payload;
-    }
     for (size_t i = 0; i < run->call.item_count && effects->options.script != NULL; i++) {
         const struct qn_effect_script *script =
-            effects->options.script(effects->options.state, run->call.items[i].k);
+            effects->options.script(effects->options.state, run->call.items[i].k, run->attempt);
         if (script == NULL) {
             continue;
         }
@@ -245,89 +169,139 @@ static void start(struct qn_effects *effects, struct run *run, int64_t now_ms)
             run->outcome = script->outcomes[index];
         }
     }
+    return work_ms;
+}
+
+/* True: the key is somebody else's, or done, and the run was answered or waits. */
+static bool meets_key(struct qn_effects *effects, struct qn_run *run, struct qn_ledger_entry *entry,
+                      int64_t now_ms)
+{
+    if (entry == NULL || (!entry->is_applied && entry->open == NULL)) {
+        return false;
+    }
+    if (entry->payload != run->call.items[0].payload) {
+        end_without_effect(effects, run, "key used with another payload", 422,
+                           "{\"error\":\"the key was used with another payload\"}");
+    } else if (entry->is_applied) {
+        commit(effects, run, entry, now_ms);
+    } else if (effects->options.busy_is_409) {
+        end_without_effect(effects, run, "busy", 409, "{\"error\":\"busy\"}");
+    } else {
+        run->state = RUN_WAITING;
+    }
+    return true;
+}
+
+/* Begins to work, waits for the run that has the key, or is answered at once. */
+static void start(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
+{
+    struct qn_ledger_entry *entry = qn_run_entry(effects, &run->call);
+
+    if (effects->is_gate_closed) {
+        run->state = RUN_GATED;
+        return;
+    }
+    if (meets_key(effects, run, entry, now_ms)) {
+        return;
+    }
+    if (entry != NULL) {
+        entry->open = run;
+        entry->payload = run->call.items[0].payload;
+    }
+    int64_t work_ms = read_script(effects, run);
+    if (qn_str_equal(run->outcome, QN_STR("hang"))) {
+        hang(effects, run);
+        return;
+    }
     run->state = RUN_WORKING;
     run->due_ms = now_ms + work_ms;
     if (work_ms == 0) {
-        complete(effects, run);
+        complete(effects, run, now_ms);
     }
 }
 
-static struct run *new_run(struct qn_effects *effects, const struct qn_effect_call *call,
-                           void *owner)
+/* Behind what a rule made it wait for. */
+static void go_on(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
 {
-    struct run *run = qn_memory_new(sizeof(*run));
-    struct run **end = &effects->runs;
-
-    qn_arena_init(&run->arena, SIZE_MAX / 2);
-    run->owner = owner;
-    run->number = ++effects->last_number;
-    run->call = *call;
-    run->call.ik = qn_arena_copy(&run->arena, call->ik);
-    run->call.step = qn_arena_copy(&run->arena, call->step);
-    run->call.mid = qn_arena_copy(&run->arena, call->mid);
-    run->call.instance = qn_arena_copy(&run->arena, call->instance);
-    run->call.item_count = call->item_count < ITEMS_MAX ? call->item_count : ITEMS_MAX;
-    run->items = qn_arena_alloc(&run->arena, run->call.item_count * sizeof(*run->items));
-    run->call.items = run->items;
-    for (size_t i = 0; i < run->call.item_count; i++) {
-        int64_t *attempts = qn_table_at(&effects->attempts, call->items[i].k);
-        run->items[i].k = qn_arena_copy(&run->arena, call->items[i].k);
-        run->items[i].payload = call->items[i].payload;
-        (*attempts)++;
-        run->attempt = *attempts > run->attempt ? *attempts : run->attempt;
+    if (run->is_committed) {
+        finish_committed(effects, run);
+    } else if (run->is_refused && run->fate.fate == QN_EFFECT_HUNG) {
+        hang(effects, run);
+    } else if (run->is_refused) {
+        end_without_effect(effects, run, "fault", 503, "{\"error\":\"a fault\"}");
+    } else {
+        start(effects, run, now_ms);
     }
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = run;
-    effects->open_count++;
-    return run;
 }
 
 void qn_effects_begin(struct qn_effects *effects, const struct qn_effect_call *call, int64_t now_ms,
                       void *owner)
 {
-    struct run *run = new_run(effects, call, owner);
+    struct qn_run *run = qn_run_new(effects, call, owner);
 
-    record_all(effects, run, QN_CHECK_WORK_BEGIN, NULL, false, 0);
+    qn_run_record(effects, run, QN_CHECK_WORK_BEGIN, NULL, false, 0);
     if (effects->options.capacity > 0 && effects->open_count > (size_t)effects->options.capacity) {
         end_without_effect(effects, run, "over capacity", 429, "{\"error\":\"over capacity\"}");
         return;
     }
-    if (ask_rules(effects, run, QN_CHECK_WORK_BEGIN) == QN_EFFECT_HELD) {
-        run->state = RUN_HELD;
-        return;
+    struct qn_effect_verdict verdict = ask_rules(effects, run, QN_CHECK_WORK_BEGIN);
+    bool is_told = verdict.fate != QN_EFFECT_GO_ON && verdict.fate != QN_EFFECT_HELD;
+    if (is_told) {
+        run->fate = verdict;
+        run->is_refused = !verdict.commits;
     }
-    start(effects, run, now_ms);
+    if (verdict.delay_ms > 0) {
+        run->state = RUN_DELAYED;
+        run->due_ms = now_ms + verdict.delay_ms;
+    } else if (verdict.fate == QN_EFFECT_HELD) {
+        run->state = RUN_HELD;
+    } else {
+        go_on(effects, run, now_ms);
+    }
 }
 
 /* A waiting run goes on when nobody has its key open any more. */
-static bool is_free(struct qn_effects *effects, const struct run *run)
+static bool is_free(struct qn_effects *effects, const struct qn_run *run)
 {
-    const struct ledger_entry *entry = entry_of(effects, &run->call);
+    const struct qn_ledger_entry *entry = qn_run_entry(effects, &run->call);
 
     return entry == NULL || entry->open == NULL;
 }
 
+/* A client that hung up on a call that hangs. */
+static bool is_left(const struct qn_effects *effects, const struct qn_run *run)
+{
+    return run->state == RUN_HUNG && effects->options.is_there != NULL &&
+           !effects->options.is_there(effects->options.state, run->owner);
+}
+
+/* True: something was done, and others may go on. */
+static bool run_one(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
+{
+    bool is_due = run->due_ms <= now_ms;
+
+    if (run->state == RUN_WORKING && is_due) {
+        complete(effects, run, now_ms);
+    } else if (run->state == RUN_DELAYED && is_due) {
+        go_on(effects, run, now_ms);
+    } else if ((run->state == RUN_WAITING && is_free(effects, run)) ||
+               (run->state == RUN_GATED && !effects->is_gate_closed)) {
+        start(effects, run, now_ms);
+    } else if (is_left(effects, run)) {
+        leave(effects, run, "the client hung up");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 void qn_effects_run(struct qn_effects *effects, int64_t now_ms)
 {
-    bool again = true;
+    struct qn_run *run = effects->runs;
 
     /* Completing one run frees it and may let others go on: begin anew after each. */
-    while (again) {
-        again = false;
-        for (struct run *run = effects->runs; run != NULL && !again; run = run->next) {
-            if (run->state == RUN_WORKING && run->due_ms <= now_ms) {
-                again = true;
-                complete(effects, run);
-                break;
-            }
-            if (run->state == RUN_WAITING && is_free(effects, run)) {
-                again = true;
-                start(effects, run, now_ms);
-                break;
-            }
-        }
+    while (run != NULL) {
+        run = run_one(effects, run, now_ms) ? effects->runs : run->next;
     }
 }
 
@@ -335,8 +309,8 @@ int64_t qn_effects_next_ms(const struct qn_effects *effects)
 {
     int64_t next = INT64_MAX;
 
-    for (const struct run *run = effects->runs; run != NULL; run = run->next) {
-        if (run->state == RUN_WORKING && run->due_ms < next) {
+    for (const struct qn_run *run = effects->runs; run != NULL; run = run->next) {
+        if ((run->state == RUN_WORKING || run->state == RUN_DELAYED) && run->due_ms < next) {
             next = run->due_ms;
         }
     }
@@ -345,20 +319,41 @@ int64_t qn_effects_next_ms(const struct qn_effects *effects)
 
 size_t qn_effects_open_count(const struct qn_effects *effects)
 {
-    return effects->open_count;
+    return effects->open_count - effects->hung_count;
 }
 
-static bool belongs_to(const struct run *run, struct qn_str instance)
+bool qn_effects_release(struct qn_effects *effects, int64_t number, int64_t now_ms)
+{
+    for (struct qn_run *run = effects->runs; run != NULL; run = run->next) {
+        if (run->number == number && run->state == RUN_HELD) {
+            go_on(effects, run, now_ms);
+            return true;
+        }
+    }
+    return false;
+}
+
+void qn_effects_set_gate(struct qn_effects *effects, bool is_open)
+{
+    effects->is_gate_closed = !is_open;
+}
+
+void qn_effects_set_capacity(struct qn_effects *effects, int64_t capacity)
+{
+    effects->options.capacity = capacity;
+}
+
+static bool belongs_to(const struct qn_run *run, struct qn_str instance)
 {
     return qn_str_is_none(run->call.instance) || qn_str_equal(run->call.instance, instance);
 }
 
 void qn_effects_abort(struct qn_effects *effects, struct qn_str instance, const char *reason)
 {
-    for (struct run *run = effects->runs; run != NULL;) {
-        struct run *next = run->next;
+    for (struct qn_run *run = effects->runs; run != NULL;) {
+        struct qn_run *next = run->next;
         if (belongs_to(run, instance)) {
-            end_without_effect(effects, run, reason, 503, "{\"error\":\"aborted\"}");
+            leave(effects, run, reason);
         }
         run = next;
     }
@@ -367,7 +362,7 @@ void qn_effects_abort(struct qn_effects *effects, struct qn_str instance, const 
 void qn_effects_close_all(struct qn_effects *effects)
 {
     while (effects->runs != NULL) {
-        end_without_effect(effects, effects->runs, "closed", 503, "{\"error\":\"closed\"}");
+        leave(effects, effects->runs, "closed");
     }
 }
 

@@ -22,7 +22,9 @@ static void record(struct qn_running *run, const struct qn_instance *instance, c
     event.exit_code = exit_code >= 0 ? exit_code : QN_EVENT_NO_INT;
     event.signal = signal_number > 0 ? signal_number : QN_EVENT_NO_INT;
     qn_record(&run->recorder, &event);
-    (void)qn_faults_at(&run->faults, &event);
+    if (!run->is_over) {
+        (void)qn_faults_at(&run->faults, &event);
+    }
 }
 
 bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, struct qn_error *err)
@@ -53,6 +55,9 @@ bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, str
     instance->is_ready = false;
     instance->was_told = false;
     instance->respawn_at_ms = 0;
+    instance->continue_at_ms = 0;
+    instance->kill_at_ms = 0;
+    instance->respawn_wait_ms = -1;
     record(run, instance, "spawn", instance->pid, -1, 0);
     qn_log_open(&instance->log, spawn.log_path, qn_str_from_cstr(instance->name), &run->recorder);
     return true;
@@ -60,7 +65,7 @@ bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, str
 
 struct qn_instance *qn_instance_find(struct qn_running *run, struct qn_str name)
 {
-    if (run->instance_count == 1) {
+    if (run->instance_limit == 1) {
         return &run->instances[0];
     }
     for (size_t i = 0; i < run->instance_count; i++) {
@@ -89,7 +94,14 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
     }
     qn_watch_replace(&run->watch, qn_str_from_cstr(instance->name));
     instance->is_ready = false;
-    if (run->scenario->restarts && !run->is_over) {
+    instance->continue_at_ms = 0;
+    instance->kill_at_ms = 0;
+    if (run->is_over) {
+        return;
+    }
+    if (instance->respawn_wait_ms >= 0) {
+        instance->respawn_at_ms = qn_clock_monotonic_ms() + instance->respawn_wait_ms + 1;
+    } else if (run->scenario->restarts) {
         instance->respawn_at_ms = qn_clock_monotonic_ms() + run->terms.in.restart_ms;
     }
 }
@@ -120,7 +132,67 @@ void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, in
         if (number != SIGTERM || !qn_instance_stop_elsewhere(run, instance)) {
             (void)kill(instance->pid, number);
         }
+        if (number == SIGTERM && instance->kill_at_ms == 0) {
+            instance->kill_at_ms = qn_clock_monotonic_ms() + run->options->grace_ms;
+        }
     }
+}
+
+void qn_instance_pause(struct qn_running *run, struct qn_instance *instance, int64_t for_ms)
+{
+    if (instance->pid != 0) {
+        record(run, instance, "stop", instance->pid, -1, SIGSTOP);
+        (void)kill(-instance->pid, SIGSTOP);
+        instance->continue_at_ms = qn_clock_monotonic_ms() + for_ms;
+    }
+}
+
+static void go_on(struct qn_running *run, struct qn_instance *instance)
+{
+    if (instance->continue_at_ms != 0 && instance->pid != 0) {
+        (void)kill(-instance->pid, SIGCONT);
+        record(run, instance, "cont", instance->pid, -1, SIGCONT);
+    }
+    instance->continue_at_ms = 0;
+}
+
+void qn_instance_respawn(struct qn_running *run, struct qn_instance *instance, int64_t after_ms)
+{
+    (void)run;
+    if (instance->pid != 0) {
+        instance->respawn_wait_ms = after_ms;
+    } else {
+        instance->respawn_at_ms = qn_clock_monotonic_ms() + after_ms + 1; /* 0 is never */
+    }
+}
+
+bool qn_instances_spawn_more(struct qn_running *run, size_t count, struct qn_error *err)
+{
+    for (size_t i = 0; i < count && run->instance_count < run->instance_limit; i++) {
+        struct qn_instance *instance = &run->instances[run->instance_count++];
+        if (!qn_instance_spawn(run, instance, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool qn_instances_tick(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    for (size_t i = 0; i < run->instance_count; i++) {
+        struct qn_instance *instance = &run->instances[i];
+        if (instance->continue_at_ms != 0 && now_ms >= instance->continue_at_ms) {
+            go_on(run, instance);
+        }
+        if (instance->kill_at_ms != 0 && now_ms >= instance->kill_at_ms) {
+            qn_instance_kill(run, instance); /* as a supervisor would */
+        }
+        if (instance->respawn_at_ms != 0 && now_ms >= instance->respawn_at_ms &&
+            !qn_instance_spawn(run, instance, err)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance)
@@ -152,6 +224,7 @@ void qn_instances_stop(struct qn_running *run)
 
     run->is_over = true;
     for (size_t i = 0; i < run->instance_count; i++) {
+        go_on(run, &run->instances[i]); /* or it would not hear */
         qn_instance_signal(run, &run->instances[i], SIGTERM);
         running += run->instances[i].pid != 0;
     }

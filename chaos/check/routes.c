@@ -1,14 +1,27 @@
 /* The calls of the effect sink. */
 #include "chaos/check/routes.h"
 
+#include "chaos/check/blobs.h"
 #include "chaos/check/json_text.h"
 
 enum { ITEMS_MAX = 100 };
+
+/* A call that a rule holds or delays, with the answer that it gets then. */
+struct parked {
+    struct parked *next;
+    int64_t number; /* below 0, so that it is no run of the ledger */
+    int64_t due_ms; /* INT64_MAX: when it is released, if ever */
+    void *owner;
+    struct qn_effect_answer answer; /* its text is a literal */
+};
 
 struct qn_routes {
     struct qn_routes_options options;
     struct qn_effects *effects;
     struct qn_table versions; /* int64_t by entity */
+    struct parked *parked;
+    int64_t last_number;
+    struct qn_blobs *blobs;
 };
 
 /* A request with its body read. */
@@ -28,6 +41,7 @@ struct qn_routes *qn_routes_new(const struct qn_routes_options *options)
     routes->options = *options;
     routes->effects = qn_effects_new(&options->effects);
     qn_table_init(&routes->versions, sizeof(int64_t));
+    routes->blobs = qn_blobs_new();
     return routes;
 }
 
@@ -38,6 +52,7 @@ void qn_routes_free(struct qn_routes *routes)
     }
     qn_effects_free(routes->effects);
     qn_table_done(&routes->versions);
+    qn_blobs_free(routes->blobs);
     qn_memory_free(routes);
 }
 
@@ -49,7 +64,7 @@ struct qn_effects *qn_routes_effects(struct qn_routes *routes)
 static void answer(const struct call *call, int status, const char *text)
 {
     const struct qn_effects_options *o = &call->routes->options.effects;
-    const struct qn_effect_answer full = {status, false, qn_str_from_cstr(text)};
+    const struct qn_effect_answer full = {.status = status, .text = qn_str_from_cstr(text)};
 
     o->answer(o->state, call->owner, &full);
 }
@@ -154,19 +169,68 @@ static void post_step(const struct call *call)
     begin_work(call, call->rest);
 }
 
+static void park(const struct call *call, int64_t number, int64_t due_ms,
+                 const struct qn_effect_answer *answer)
+{
+    struct parked *parked = qn_memory_new(sizeof(*parked));
+
+    *parked = (struct parked){.next = call->routes->parked,
+                              .number = number,
+                              .due_ms = due_ms,
+                              .owner = call->owner,
+                              .answer = *answer};
+    call->routes->parked = parked;
+}
+
+/* Asks the rules about a call that is answered at once, and records it unless a rule keeps it from
+ * being carried out. */
+static void conclude(const struct call *call, struct qn_check_event *event, const char *text)
+{
+    const struct qn_effects_options *o = &call->routes->options.effects;
+    struct qn_effect_answer answer = {.status = (int)event->status, .text = qn_str_from_cstr(text)};
+    struct qn_effect_verdict verdict = {.fate = QN_EFFECT_GO_ON};
+    int64_t number = --call->routes->last_number;
+    int64_t due_ms = call->now_ms + verdict.delay_ms;
+
+    event->run = number;
+    if (o->at_event != NULL) {
+        verdict = o->at_event(o->state, event);
+    }
+    event->run = QN_EVENT_NO_INT;
+    if (verdict.fate == QN_EFFECT_STATUS) {
+        answer = (struct qn_effect_answer){.status = verdict.status,
+                                           .text = QN_STR("{\"error\":\"a fault\"}")};
+    } else if (verdict.fate == QN_EFFECT_BREAK) {
+        answer.end = verdict.end;
+    }
+    if (verdict.fate == QN_EFFECT_GO_ON || verdict.fate == QN_EFFECT_HELD || verdict.commits) {
+        qn_record(o->recorder, event);
+    }
+    due_ms += verdict.delay_ms;
+    if (verdict.fate == QN_EFFECT_HELD || verdict.fate == QN_EFFECT_HUNG) {
+        park(call, verdict.fate == QN_EFFECT_HELD ? number : 0, INT64_MAX, &answer);
+    } else if (verdict.delay_ms > 0) {
+        park(call, number, due_ms, &answer);
+    } else {
+        o->answer(o->state, call->owner, &answer);
+    }
+}
+
 static void get_effect(const struct call *call)
 {
-    if (qn_effects_is_applied(call->routes->effects, call->rest)) {
-        answer(call, 200, "{\"applied\":true}");
-    } else {
-        answer(call, 404, "{\"applied\":false}");
-    }
+    bool is_applied = qn_effects_is_applied(call->routes->effects, call->rest);
+    struct qn_check_event event;
+
+    qn_check_event_init(&event, QN_CHECK_LOOKUP);
+    event.k = key_of_id(call, call->rest);
+    event.status = is_applied ? 200 : 404;
+    event.instance = instance_of(call, event.k);
+    conclude(call, &event, is_applied ? "{\"applied\":true}" : "{\"applied\":false}");
 }
 
 /* A record that the consumer keeps of a message that it will not, or cannot, carry out. */
 static void post_record(const struct call *call, enum qn_check_kind kind)
 {
-    const struct qn_effects_options *o = &call->routes->options.effects;
     struct qn_check_event event;
     struct qn_str key = member(call->body, "key");
     struct qn_str id = member(call->body, "id");
@@ -179,11 +243,8 @@ static void post_record(const struct call *call, enum qn_check_kind kind)
     event.k = qn_str_is_none(id) ? key : key_of_id(call, id);
     event.reason = member(call->body, "reason");
     event.instance = instance_of(call, event.k);
-    qn_record(o->recorder, &event);
-    if (o->at_event != NULL) {
-        (void)o->at_event(o->state, &event);
-    }
-    answer(call, 200, "{\"recorded\":true}");
+    event.status = 200;
+    conclude(call, &event, "{\"recorded\":true}");
 }
 
 static void post_reject(const struct call *call)
@@ -255,15 +316,37 @@ static void post_event(const struct call *call)
     answer(call, 204, "");
 }
 
+static void put_blob(const struct call *call)
+{
+    if (qn_blobs_put(call->routes->blobs, call->rest, call->request->body)) {
+        answer(call, 200, "{\"stored\":true}");
+    } else {
+        answer(call, 422, "{\"error\":\"the name is not the SHA-256 of the body\"}");
+    }
+}
+
+static void get_blob(const struct call *call)
+{
+    const struct qn_effects_options *o = &call->routes->options.effects;
+    struct qn_effect_answer full = {.status = 200, .type = "application/octet-stream"};
+
+    if (qn_blobs_get(call->routes->blobs, call->rest, &full.text)) {
+        o->answer(o->state, call->owner, &full);
+    } else {
+        answer(call, 404, "{\"error\":\"there is no such blob\"}");
+    }
+}
+
 static const struct {
     const char *method;
     const char *path; /* one that ends in '/' is a prefix */
     void (*handle)(const struct call *call);
-} routes[] = {
+} calls[] = {
     {"POST", "/v1/effects", post_effect}, {"GET", "/v1/effects/", get_effect},
     {"POST", "/v1/rejects", post_reject}, {"POST", "/v1/reconciliations", post_reconciliation},
     {"PUT", "/v1/state/", put_state},     {"POST", "/v1/steps/", post_step},
     {"POST", "/v1/ready", post_ready},    {"POST", "/v1/event", post_event},
+    {"PUT", "/v1/blobs/", put_blob},      {"GET", "/v1/blobs/", get_blob},
 };
 
 void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *request,
@@ -272,21 +355,70 @@ void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *re
     struct call call = {.routes = self, .request = request, .now_ms = now_ms, .owner = owner};
     bool path_exists = false;
 
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-        struct qn_str path = qn_str_from_cstr(routes[i].path);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct qn_str path = qn_str_from_cstr(calls[i].path);
         bool is_prefix = qn_str_ends_with(path, QN_STR("/"));
         bool fits = is_prefix
                         ? qn_str_starts_with(request->path, path) && request->path.len > path.len
                         : qn_str_equal(request->path, path);
         path_exists = path_exists || fits;
-        if (fits && qn_str_equal(request->method, qn_str_from_cstr(routes[i].method))) {
+        if (fits && qn_str_equal(request->method, qn_str_from_cstr(calls[i].method))) {
             call.rest = qn_str_from(request->path, path.len);
             call.body = json_loadb(request->body.ptr != NULL ? request->body.ptr : "",
                                    request->body.len, JSON_ALLOW_NUL, NULL);
-            routes[i].handle(&call);
+            calls[i].handle(&call);
             json_decref(call.body);
             return;
         }
     }
     answer(&call, path_exists ? 405 : 404, "{\"error\":\"no such call\"}");
+}
+
+/* Takes out and answers those that fit: the one with this number, or all that are due. */
+static void answer_parked(struct qn_routes *routes, int64_t number, int64_t now_ms)
+{
+    const struct qn_effects_options *o = &routes->options.effects;
+    struct parked **at = &routes->parked;
+
+    while (*at != NULL) {
+        struct parked *parked = *at;
+        if (parked->due_ms > now_ms && (number == 0 || parked->number != number)) {
+            at = &parked->next;
+            continue;
+        }
+        *at = parked->next;
+        o->answer(o->state, parked->owner, &parked->answer);
+        qn_memory_free(parked);
+    }
+}
+
+void qn_routes_run(struct qn_routes *routes, int64_t now_ms)
+{
+    qn_effects_run(routes->effects, now_ms);
+    answer_parked(routes, 0, now_ms);
+}
+
+int64_t qn_routes_next_ms(const struct qn_routes *routes)
+{
+    int64_t next_ms = qn_effects_next_ms(routes->effects);
+
+    for (const struct parked *parked = routes->parked; parked != NULL; parked = parked->next) {
+        next_ms = parked->due_ms < next_ms ? parked->due_ms : next_ms;
+    }
+    return next_ms;
+}
+
+void qn_routes_release(struct qn_routes *routes, int64_t run, int64_t now_ms)
+{
+    if (run > 0) {
+        (void)qn_effects_release(routes->effects, run, now_ms);
+    } else {
+        answer_parked(routes, run, INT64_MIN);
+    }
+}
+
+void qn_routes_close_all(struct qn_routes *routes)
+{
+    qn_effects_close_all(routes->effects);
+    answer_parked(routes, 0, INT64_MAX);
 }

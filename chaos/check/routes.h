@@ -30,6 +30,14 @@ struct qn_routes;
 struct qn_routes *qn_routes_new(const struct qn_routes_options *options);
 void qn_routes_free(struct qn_routes *routes);
 struct qn_effects *qn_routes_effects(struct qn_routes *routes);
+/* Does what has fallen due, in the ledger too. */
+void qn_routes_run(struct qn_routes *routes, int64_t now_ms);
+/* INT64_MAX: never. */
+int64_t qn_routes_next_ms(const struct qn_routes *routes);
+/* Lets go what a rule holds, by the number that its event named. */
+void qn_routes_release(struct qn_routes *routes, int64_t run, int64_t now_ms);
+/* Ends all calls that are open. */
+void qn_routes_close_all(struct qn_routes *routes);
 /* The answer goes to options.effects.answer, at once or when the work is over. */
 void qn_routes_handle(struct qn_routes *routes, const struct qn_routes_request *request,
                       int64_t now_ms, void *owner);

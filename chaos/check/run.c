@@ -22,7 +22,6 @@ enum {
     COUNT_WHEN_EMPTY_MS = 50,
     TRACE_FAILURES_MAX = 200,
     EARLY_EXITS_MAX = 5,
-    SETTLE_ALWAYS_MS = 50, /* a killed client's sockets are closed before its request is let go */
     SKIP_LEAST_MS = 100,
     SLOW_MESSAGE_MS = 5000,
     SLOW_TIMES_MAX = 10 /* so many times the limit, at most */
@@ -130,22 +129,6 @@ static void read_signals(struct qn_running *run)
     }
 }
 
-static void carry_out_orders(struct qn_running *run)
-{
-    struct qn_fault_order order;
-
-    while (qn_faults_next(&run->faults, qn_clock_monotonic_ms(), &order)) {
-        struct qn_instance *instance = qn_instance_find(run, order.instance);
-        if (instance != NULL) {
-            qn_instance_signal(run, instance, order.signal);
-        }
-        if (order.holds_in_server && is_server_up(run)) {
-            (void)poll(NULL, 0, SETTLE_ALWAYS_MS);
-            (void)qn_server_release(&run->server, order.rule.ptr);
-        }
-    }
-}
-
 /* Starts again what is due. */
 static bool restart(struct qn_running *run, int64_t now_ms, struct qn_error *err)
 {
@@ -155,14 +138,7 @@ static bool restart(struct qn_running *run, int64_t now_ms, struct qn_error *err
             return false;
         }
     }
-    for (size_t i = 0; i < run->instance_count; i++) {
-        struct qn_instance *instance = &run->instances[i];
-        if (instance->respawn_at_ms != 0 && now_ms >= instance->respawn_at_ms &&
-            !qn_instance_spawn(run, instance, err)) {
-            return false;
-        }
-    }
-    return true;
+    return qn_instances_tick(run, now_ms, err);
 }
 
 static bool all_are_ready(const struct qn_running *run)
@@ -187,6 +163,7 @@ static void note_readiness(struct qn_running *run, int64_t now_ms)
         if (instance->is_ready && run->ready_virtual_ms == 0) {
             run->ready_virtual_ms = qn_recorder_now_ms(&run->recorder);
             run->faults.ready_ms = run->ready_virtual_ms;
+            (void)qn_server_mark(&run->server, "ready"); /* from here on rules count their times */
         }
     }
     /* A slow start is not held against the consumer, the first time or any other; up to a limit,
@@ -202,7 +179,7 @@ static void note_readiness(struct qn_running *run, int64_t now_ms)
  * leased is leased to the dead. */
 static bool can_skip(struct qn_running *run)
 {
-    if (run->options->no_idle_skip || !all_are_ready(run) || run->faults.order_count > 0 ||
+    if (run->options->no_idle_skip || !all_are_ready(run) || qn_faults_are_pending(&run->faults) ||
         qn_effects_open_count(qn_sink_effects(run->sink)) > 0 || qn_watch_is_held(&run->watch)) {
         return false;
     }
@@ -277,7 +254,7 @@ static int64_t since_ready_ms(const struct qn_running *run)
 /* Whether the scenario has come to its end: drained for a while, out of time, or hopeless. */
 static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t limit_ms)
 {
-    bool is_pending = run->faults.order_count > 0 || run->server_restart_ms != 0;
+    bool is_pending = qn_faults_are_pending(&run->faults) || run->server_restart_ms != 0;
 
     if (run->ready_virtual_ms == 0) {
         bool gives_up = now_ms - run->first_spawn_ms > run->options->startup_ms;
@@ -366,8 +343,7 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
     if (!reap(run, err) || !poll_trace(run, now_ms, err)) {
         return false;
     }
-    carry_out_orders(run);
-    if (!restart(run, now_ms, err)) {
+    if (!qn_running_carry_out(run, err) || !restart(run, now_ms, err)) {
         return false;
     }
     note_readiness(run, now_ms);

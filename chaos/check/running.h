@@ -22,8 +22,12 @@ struct qn_instance {
     bool is_ready; /* it called ReceiveMessage, or the sink's ready */
     bool was_told; /* a signal of ours may end it */
     int exits_before_ready;
-    int last_status;       /* of its last exit, as waitpid has it */
-    int64_t respawn_at_ms; /* monotonic; 0: not to be started again */
+    int last_status; /* of its last exit, as waitpid has it */
+    /* Monotonic instants; 0: never. */
+    int64_t respawn_at_ms;   /* it is started again */
+    int64_t continue_at_ms;  /* it was stopped, and goes on */
+    int64_t kill_at_ms;      /* its grace period is over */
+    int64_t respawn_wait_ms; /* a rule says when it comes back after its end; below 0: none does */
     struct qn_log_reader log;
 };
 
@@ -47,8 +51,11 @@ struct qn_running {
     struct qn_load load;
     struct qn_watch watch;
     struct qn_faults faults;
+    struct qn_str set_outcome; /* by a rule, of the attempt that was asked for last */
+    struct qn_effect_script set_script;
     struct qn_instance instances[QN_INSTANCES_MAX];
     size_t instance_count;
+    size_t instance_limit; /* with those that rules spawn */
     int signal_fd;
     /* Queues. */
     struct qn_str queue_name, dlq_name;
@@ -94,6 +101,11 @@ QN_MUST_CHECK bool qn_running_count(struct qn_running *run, struct qn_error *err
 /* run.c: new events of the server, into the history and the live picture. */
 QN_MUST_CHECK bool qn_running_read_trace(struct qn_running *run, struct qn_error *err);
 
+/* orders.c: does what rules want done by now. */
+QN_MUST_CHECK bool qn_running_carry_out(struct qn_running *run, struct qn_error *err);
+/* Of that what changes the sink: may be called while it begins or ends a run. */
+void qn_running_change_sink(struct qn_running *run);
+
 /* conclude.c: the last event, and the verdict. trouble is what the harness could not do, NULL for
  * none. */
 QN_MUST_CHECK bool qn_running_mark_end(struct qn_running *run, struct qn_error *err);
@@ -138,6 +150,15 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
 void qn_instance_kill(struct qn_running *run, struct qn_instance *instance);
 void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, int number);
 void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance);
+/* SIGSTOP to its group, and SIGCONT so much later. */
+void qn_instance_pause(struct qn_running *run, struct qn_instance *instance, int64_t for_ms);
+/* It is started again so long after its end, which may have been, whatever the scenario says. */
+void qn_instance_respawn(struct qn_running *run, struct qn_instance *instance, int64_t after_ms);
+/* As many more as there is room for. */
+QN_MUST_CHECK bool qn_instances_spawn_more(struct qn_running *run, size_t count,
+                                           struct qn_error *err);
+/* What has fallen due: goes on, is killed, is started again. */
+QN_MUST_CHECK bool qn_instances_tick(struct qn_running *run, int64_t now_ms, struct qn_error *err);
 /* SIGTERM, the grace period, SIGKILL. */
 void qn_instances_stop(struct qn_running *run);
 

@@ -98,5 +98,7 @@ QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, const char *nam
 const char *qn_load_outcome_name(enum qn_load_outcome outcome);
 /* Messages with a number of their own: copies have the number of what they are copies of. */
 int64_t qn_scenario_message_count(const struct qn_scenario *scenario);
+/* How many instances its rules may add. */
+int64_t qn_scenario_spawn_count(const struct qn_scenario *scenario);
 
 #endif

@@ -22,40 +22,92 @@ static bool refuse(const struct item *item, const struct qn_rule *rule, size_t i
                                QN_STR_ARG(rule->actions[i].source), why, QN_STR_ARG(rule->text));
 }
 
-/* Of an action on processes: whether there can be one of this name. A rule that spawns makes more
- * of them than the scenario begins with. */
+int64_t qn_scenario_spawn_count(const struct qn_scenario *scenario)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        const struct qn_rule *rule = scenario->faults[i].rule;
+        for (size_t j = 0; rule != NULL && j < rule->action_count; j++) {
+            if (rule->actions[j].verb == QN_DO_SPAWN) {
+                count += rule->actions[j].count;
+            }
+        }
+    }
+    return count;
+}
+
+/* Of an action on processes: whether there can be one of this name. */
 static bool check_instance(const struct item *item, const struct qn_rule *rule, size_t i)
 {
+    const struct qn_scenario *scenario = item->reader->scenario;
+    int64_t most = scenario->instance_count + qn_scenario_spawn_count(scenario);
     struct qn_str name = rule->actions[i].instance;
     int64_t number;
 
     if (qn_str_starts_with(name, QN_STR("QUERN"))) {
         name = qn_str_from(name, 5);
     }
-    return qn_str_is_none(name) ||
-           qn_str_to_int64(name, 1, item->reader->scenario->instance_count, &number) ||
+    return qn_str_is_none(name) || qn_str_to_int64(name, 1, most, &number) ||
            refuse(item, rule, i, "the scenario has no such instance");
+}
+
+static bool is_restarted(const struct qn_rule *rule, size_t i)
+{
+    return i + 1 < rule->action_count && rule->actions[i + 1].verb == QN_DO_RESTART;
+}
+
+/* Why an action cannot stand in a rule of the sink or of processes; NULL: it can. */
+static const char *objection(const struct qn_rule *rule, size_t i)
+{
+    switch (rule->actions[i].verb) {
+    case QN_DO_GARBAGE:
+    case QN_DO_TRUNCATE:
+    case QN_DO_BANDWIDTH:
+    case QN_DO_SLOW_CLOSE:
+        return "the sink answers in full or not at all: say status N, reset, close or hang";
+    case QN_DO_RESTORE:
+        return "the server is not supervised here: say crash server";
+    case QN_DO_CRASH:
+        return is_restarted(rule, i) ? NULL : "say \"then restart server\" behind it";
+    default:
+        return NULL;
+    }
+}
+
+/* What is done to the call comes first, as a call can only wait and then meet one thing. */
+static const char *misplaced(const struct qn_rule *rule, size_t i)
+{
+    enum qn_rule_verb before = i > 0 ? rule->actions[i - 1].verb : QN_DO_DELAY;
+    bool is_of_call = qn_verb_of(rule->actions[i].verb)->need == QN_NEEDS_REQUEST;
+
+    if (!is_of_call) {
+        return NULL;
+    }
+    if (rule->target == QN_TARGET_PROC) {
+        return "there is no call here to which it could be done";
+    }
+    if (rule->actions[i].after_ms > 0) {
+        return "the call would not wait for it: write \"delay D then\" in front of it";
+    }
+    bool is_first = i == 0 || (before == QN_DO_DELAY && rule->actions[i].verb != QN_DO_HOLD);
+    return is_first ? NULL : "what is done to the call stands first, behind delay";
 }
 
 /* Rules on the sink's events and on those of processes: the harness does everything. */
 static bool check_own_fault(const struct item *item, const struct qn_rule *rule)
 {
     for (size_t i = 0; i < rule->action_count; i++) {
-        enum qn_rule_verb verb = rule->actions[i].verb;
-        if (verb != QN_DO_HOLD && verb != QN_DO_KILL && verb != QN_DO_SIGNAL) {
-            return refuse(item, rule, i,
-                          "at the sink and at processes a fault can hold, kill and signal");
+        const char *why = objection(rule, i);
+        why = why != NULL ? why : misplaced(rule, i);
+        if (why != NULL) {
+            return refuse(item, rule, i, why);
         }
         if (!check_instance(item, rule, i)) {
             return false;
         }
     }
     return true;
-}
-
-static bool is_restarted(const struct qn_rule *rule, size_t i)
-{
-    return i + 1 < rule->action_count && rule->actions[i + 1].verb == QN_DO_RESTART;
 }
 
 /* Rules on the server's events: what the server leaves to the harness. */
@@ -73,14 +125,12 @@ static bool check_servers_fault(const struct item *item, const struct qn_rule *r
     }
     for (size_t i = 0; i < rule->action_count; i++) {
         enum qn_rule_verb verb = rule->actions[i].verb;
-        bool is_ours = qn_verb_of(verb)->carrier == QN_CARRIED_BY_HARNESS;
         bool restarts = verb == QN_DO_RESTART && i > 0 && rule->actions[i - 1].verb == QN_DO_CRASH;
         if (verb == QN_DO_CRASH && !is_restarted(rule, i)) {
             return refuse(item, rule, i, "say \"then restart server\" behind it");
         }
-        if (is_ours && verb != QN_DO_KILL && verb != QN_DO_SIGNAL && !restarts) {
-            return refuse(item, rule, i,
-                          "the harness can kill and signal, and restart a crashed server");
+        if (verb == QN_DO_RESTART && !restarts) {
+            return refuse(item, rule, i, "only a crashed server is restarted");
         }
         if (!check_instance(item, rule, i)) {
             return false;

@@ -222,6 +222,33 @@ bool qn_server_release(struct qn_server *server, const char *rule)
     return quern_http_post(server->client, path, NULL, NULL, &cause);
 }
 
+bool qn_server_do(struct qn_server *server, const struct qn_server_act *act, struct qn_error *err)
+{
+    struct quern_error cause;
+    json_t *body = json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", "do", act->action, "as", act->rule,
+                             "queue", act->queue, "mid", act->message_id, "handle", act->handle);
+
+    if (act->receive_count >= 0) {
+        json_object_set_new(body, "n", json_integer(act->receive_count));
+    }
+    if (!qn_str_is_none(act->instance)) {
+        json_object_set_new(body, "instance", json_stringn(act->instance.ptr, act->instance.len));
+    }
+    bool ok = quern_http_post(server->client, "/_quern/act", body, NULL, &cause);
+    json_decref(body);
+    return ok || qn_server_fail(err, act->action, &cause);
+}
+
+bool qn_server_mark(struct qn_server *server, const char *name)
+{
+    struct quern_error cause;
+    json_t *body = json_pack("{s:s}", "name", name);
+    bool ok = quern_http_post(server->client, "/_quern/mark", body, NULL, &cause);
+
+    json_decref(body);
+    return ok;
+}
+
 bool qn_server_advance(struct qn_server *server, int64_t by_ms, bool keeps_polls)
 {
     struct quern_error cause;

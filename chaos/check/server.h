@@ -47,6 +47,20 @@ QN_MUST_CHECK bool qn_server_add_rule(struct qn_server *server, const char *text
                                       struct qn_error *err);
 /* Lets go what the rule holds. False when it could not be said. */
 bool qn_server_release(struct qn_server *server, const char *rule);
+/* One action of the fault grammar, now. Texts may be NULL, or none. */
+struct qn_server_act {
+    const char *action;
+    const char *rule; /* under whose name */
+    const char *queue;
+    const char *message_id;
+    const char *handle;
+    int64_t receive_count; /* below 0: not said */
+    struct qn_str instance;
+};
+QN_MUST_CHECK bool qn_server_do(struct qn_server *server, const struct qn_server_act *act,
+                                struct qn_error *err);
+/* Sets a mark in the trace: "ready" is where the times of rules begin. */
+bool qn_server_mark(struct qn_server *server, const char *name);
 /* Reads the new part of the trace into the history. */
 bool qn_server_read_trace(struct qn_server *server, struct qn_error *err);
 /* Moves the clock on. Parked polls keep their real length, or end as they would. */

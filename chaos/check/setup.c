@@ -17,9 +17,9 @@ static const char *rule_for_server(struct qn_running *run, struct qn_str text)
 
 static bool add_rules(struct qn_running *run, struct qn_error *err)
 {
-    for (size_t i = 0; i < run->scenario->fault_count; i++) {
-        const struct qn_scenario_fault *fault = &run->scenario->faults[i];
-        if (!qn_faults_is_ours(fault) &&
+    for (size_t i = 0; i < run->faults.count; i++) {
+        const struct qn_fault *fault = &run->faults.items[i];
+        if (!qn_faults_is_ours(fault->rule) &&
             !qn_server_add_rule(&run->server, rule_for_server(run, fault->text), err)) {
             return false;
         }
@@ -112,12 +112,18 @@ static void write_header(struct qn_running *run)
     json_decref(header);
 }
 
-static const struct qn_effect_script *script_of(void *state, struct qn_str k)
+/* As the load says, but for the outcome that a rule has set since. */
+static const struct qn_effect_script *script_of(void *state, struct qn_str k, int64_t attempt)
 {
-    const struct qn_running *run = state;
+    struct qn_running *run = state;
     const struct qn_load_message *message = qn_load_find(&run->load, k);
 
-    return message != NULL ? &message->script : NULL;
+    run->set_outcome = qn_faults_outcome(&run->faults, k, attempt);
+    if (message == NULL || qn_str_is_none(run->set_outcome)) {
+        return message != NULL ? &message->script : NULL;
+    }
+    run->set_script = (struct qn_effect_script){message->script.work_ms, &run->set_outcome, 1};
+    return &run->set_script;
 }
 
 static struct qn_str key_of_id(void *state, struct qn_str id)
@@ -136,15 +142,21 @@ static struct qn_str instance_of(void *state, struct qn_str header, struct qn_st
     if (qn_str_to_int64(header, 1, (int64_t)run->instance_count, &number)) {
         return qn_str_from_cstr(run->instances[number - 1].name);
     }
-    if (!qn_str_is_none(header) || run->instance_count == 1) {
+    if (!qn_str_is_none(header) || run->instance_limit == 1) {
         const struct qn_instance *instance = qn_instance_find(run, header);
         return instance != NULL ? qn_str_from_cstr(instance->name) : QN_STR_NONE;
     }
-    return qn_watch_owner_of(&run->history, &run->watch, k);
+    struct qn_str owner = qn_watch_owner_of(&run->history, &run->watch, k);
+    struct qn_error ignored; /* the trace's failures are counted where it is read in turn */
+    if (qn_str_is_none(owner) && run->server.pid != 0 && qn_running_read_trace(run, &ignored)) {
+        owner = qn_watch_owner_of(&run->history, &run->watch, k); /* its lease is a moment old */
+    }
+    return owner;
 }
 
-static enum qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
+static struct qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
 {
+    static const struct qn_effect_verdict nothing = {.fate = QN_EFFECT_GO_ON};
     struct qn_running *run = state;
 
     if (event->kind == QN_CHECK_PROC) { /* the sink's ready: already recorded */
@@ -153,7 +165,12 @@ static enum qn_effect_verdict at_event(void *state, const struct qn_check_event 
             instance->is_ready = true;
         }
     }
-    return qn_faults_at(&run->faults, event);
+    if (run->is_over) {
+        return nothing;
+    }
+    struct qn_effect_verdict verdict = qn_faults_at(&run->faults, event);
+    qn_running_change_sink(run);
+    return verdict;
 }
 
 static bool open_sink(struct qn_running *run, struct qn_error *err)
@@ -175,11 +192,11 @@ static bool open_sink(struct qn_running *run, struct qn_error *err)
 
 static void name_instances(struct qn_running *run)
 {
+    int64_t limit = run->scenario->instance_count + qn_scenario_spawn_count(run->scenario);
+
     run->instance_count = (size_t)run->scenario->instance_count;
-    if (run->instance_count > QN_INSTANCES_MAX) {
-        run->instance_count = QN_INSTANCES_MAX;
-    }
-    for (size_t i = 0; i < run->instance_count; i++) {
+    run->instance_limit = limit < QN_INSTANCES_MAX ? (size_t)limit : QN_INSTANCES_MAX;
+    for (size_t i = 0; i < run->instance_limit; i++) {
         run->instances[i].number = (int)i + 1;
         (void)snprintf(run->instances[i].name, sizeof(run->instances[i].name), "QUERN%04zu", i + 1);
     }
@@ -198,11 +215,11 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
     qn_history_init(&run->history);
     run->recorder.history = &run->history;
     name_instances(run);
-    qn_faults_init(&run->faults, run->scenario, &run->recorder, run->seed);
-    if (!qn_server_start(&run->server, &server, &run->recorder, err)) {
+    qn_terms_init(&run->terms, run->scenario, run->options, run->learned);
+    if (!qn_faults_init(&run->faults, run->scenario, &run->terms, &run->recorder, run->seed, err) ||
+        !qn_server_start(&run->server, &server, &run->recorder, err)) {
         return false;
     }
-    qn_terms_init(&run->terms, run->scenario, run->options, run->learned);
     const struct qn_load_options load = {
         .is_fifo = run->options->is_fifo,
         .seed = run->seed,
@@ -216,7 +233,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         return false;
     }
     qn_watch_init(&run->watch, run->queue_name, QN_STR(QN_SERVER_SELF),
-                  run->instance_count == 1 ? qn_str_from_cstr(run->instances[0].name)
+                  run->instance_limit == 1 ? qn_str_from_cstr(run->instances[0].name)
                                            : QN_STR_NONE);
     write_header(run);
     return open_sink(run, err) && add_rules(run, err);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,9 +17,13 @@ enum { BODY_MAX_BYTES = 8 * 1024 * 1024, BACKLOG = 512 };
 struct qn_sink {
     struct MHD_Daemon *daemon;
     struct qn_routes *routes;
+    const char *bind_address; /* NULL: the loopback */
     int port;
-    int fd;
-    int64_t mhd_due_ms; /* when libmicrohttpd wants to run again */
+    int fd;       /* epoll: of the two below */
+    int listener; /* -1 while nobody is to connect */
+    int daemon_fd;
+    int64_t mhd_due_ms;    /* when libmicrohttpd wants to run again */
+    int64_t listens_at_ms; /* again; 0: it does */
 };
 
 /* A request from its first byte until its connection forgets it. */
@@ -28,8 +33,10 @@ struct request {
     struct qn_buf body;
     bool is_suspended;
     bool is_answered;
+    bool must_break; /* no answer: the connection ends */
     int status;
     bool replayed;
+    const char *type;
     struct qn_buf answer;
 };
 
@@ -38,7 +45,7 @@ static enum MHD_Result queue_answer(struct request *request)
     struct MHD_Response *response = MHD_create_response_from_buffer(
         request->answer.len, request->answer.ptr, MHD_RESPMEM_MUST_COPY);
 
-    (void)MHD_add_response_header(response, "Content-Type", "application/json");
+    (void)MHD_add_response_header(response, "Content-Type", request->type);
     if (request->replayed) {
         (void)MHD_add_response_header(response, "Idempotency-Replayed", "true");
     }
@@ -46,6 +53,23 @@ static enum MHD_Result queue_answer(struct request *request)
         MHD_queue_response(request->connection, (unsigned int)request->status, response);
     MHD_destroy_response(response);
     return queued;
+}
+
+static int socket_of(const struct request *request)
+{
+    return MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
+/* The next thing that the client sees is the end of its connection. */
+static void break_off(struct request *request, enum qn_effect_end end)
+{
+    const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+
+    request->must_break = true;
+    if (end == QN_EFFECT_RESET) {
+        (void)setsockopt(socket_of(request), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    }
 }
 
 /* Called within the handler, or later for a request that was suspended. */
@@ -56,13 +80,28 @@ static void take_answer(void *state, void *owner, const struct qn_effect_answer 
     (void)state;
     request->status = answer->status;
     request->replayed = answer->replayed;
+    request->type = answer->type != NULL ? answer->type : "application/json";
     qn_buf_init(&request->answer, BODY_MAX_BYTES);
     qn_buf_append_str(&request->answer, answer->text);
     request->is_answered = true;
+    if (answer->end != QN_EFFECT_ANSWERED) {
+        break_off(request, answer->end);
+    }
     if (request->is_suspended) {
-        (void)queue_answer(request);
+        if (!request->must_break) {
+            (void)queue_answer(request);
+        }
         MHD_resume_connection(request->connection);
     }
+}
+
+/* Of a suspended request, whose connection nobody else looks at. */
+static bool is_there(void *state, void *owner)
+{
+    char byte;
+
+    (void)state;
+    return recv(socket_of(owner), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
 }
 
 static struct qn_str header(struct MHD_Connection *connection, const char *name)
@@ -85,10 +124,14 @@ static enum MHD_Result dispatch(struct request *request, const char *method, con
     };
 
     if (request->body.overflow) {
-        take_answer(request->sink, request,
-                    &(struct qn_effect_answer){413, false, QN_STR("{\"error\":\"too large\"}")});
+        take_answer(
+            request->sink, request,
+            &(struct qn_effect_answer){.status = 413, .text = QN_STR("{\"error\":\"too large\"}")});
     } else {
         qn_routes_handle(request->sink->routes, &call, qn_clock_monotonic_ms(), request);
+    }
+    if (request->must_break) {
+        return MHD_NO;
     }
     if (request->is_answered) {
         return queue_answer(request);
@@ -118,6 +161,9 @@ static enum MHD_Result handle(void *state, struct MHD_Connection *connection, co
         *data_len = 0;
         return MHD_YES;
     }
+    if (request->must_break) {
+        return MHD_NO;
+    }
     return request->is_answered ? MHD_YES : dispatch(request, method, path);
 }
 
@@ -137,25 +183,85 @@ static void forget(void *state, struct MHD_Connection *connection, void **slot,
     }
 }
 
-static int listen_on(const char *bind_address, int *ret_port, struct qn_error *err)
+/* On the sink's port, or on a free one at first. False: errno says why. */
+static bool start_listening(struct qn_sink *sink)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int on = 1;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)sink->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (bind_address != NULL) {
-        (void)inet_pton(AF_INET, bind_address, &address.sin_addr);
+    if (sink->bind_address != NULL) {
+        (void)inet_pton(AF_INET, sink->bind_address, &address.sin_addr);
     }
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
-        (void)qn_fail(err, QN_ERR_INTERNAL, "listening for the effect sink: %s", strerror(errno));
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
+        int reason = errno;
         if (fd >= 0) {
             (void)close(fd);
         }
-        return -1;
+        errno = reason;
+        return false;
     }
-    *ret_port = ntohs(address.sin_port);
-    return fd;
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = fd}};
+    (void)epoll_ctl(sink->fd, EPOLL_CTL_ADD, fd, &event);
+    sink->port = ntohs(address.sin_port);
+    sink->listener = fd;
+    return true;
+}
+
+static void stop_listening(struct qn_sink *sink)
+{
+    if (sink->listener >= 0) {
+        (void)close(sink->listener); /* it leaves the epoll set by itself */
+        sink->listener = -1;
+    }
+}
+
+static void accept_all(struct qn_sink *sink)
+{
+    struct sockaddr_in address;
+    socklen_t len = sizeof(address);
+    int fd;
+
+    while (sink->listener >= 0 && (fd = accept4(sink->listener, (struct sockaddr *)&address, &len,
+                                                SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        /* On failure the socket is closed there. */
+        (void)MHD_add_connection(sink->daemon, fd, (struct sockaddr *)&address, len);
+        len = sizeof(address);
+    }
+}
+
+void qn_sink_refuse(struct qn_sink *sink, int64_t for_ms)
+{
+    accept_all(sink); /* who came before is not refused */
+    stop_listening(sink);
+    sink->listens_at_ms = qn_clock_monotonic_ms() + for_ms;
+}
+
+static void listen_again(struct qn_sink *sink)
+{
+    if (sink->listens_at_ms != 0 && qn_clock_monotonic_ms() >= sink->listens_at_ms &&
+        start_listening(sink)) {
+        sink->listens_at_ms = 0;
+    }
+}
+
+static bool start_daemon(struct qn_sink *sink)
+{
+    const unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME;
+
+    sink->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, sink, MHD_OPTION_NOTIFY_COMPLETED,
+                                    forget, sink, MHD_OPTION_END);
+    if (sink->daemon == NULL) {
+        return false;
+    }
+    sink->daemon_fd = MHD_get_daemon_info(sink->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = sink->daemon_fd}};
+    return epoll_ctl(sink->fd, EPOLL_CTL_ADD, sink->daemon_fd, &event) == 0;
 }
 
 bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_sink,
@@ -163,23 +269,18 @@ bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_
 {
     struct qn_sink *sink = qn_memory_new(sizeof(*sink));
     struct qn_routes_options own = *options;
-    int listener = listen_on(options->bind, &sink->port, err);
 
-    if (listener < 0) {
-        qn_memory_free(sink);
+    own.effects.answer = take_answer;
+    own.effects.is_there = is_there;
+    sink->routes = qn_routes_new(&own);
+    sink->bind_address = options->bind;
+    sink->listener = -1;
+    sink->fd = epoll_create1(EPOLL_CLOEXEC);
+    if (sink->fd < 0 || !start_daemon(sink) || !start_listening(sink)) {
+        (void)qn_fail(err, QN_ERR_INTERNAL, "the effect sink does not start: %s", strerror(errno));
+        qn_sink_close(sink);
         return false;
     }
-    sink->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle,
-                                    sink, MHD_OPTION_LISTEN_SOCKET, listener,
-                                    MHD_OPTION_NOTIFY_COMPLETED, forget, sink, MHD_OPTION_END);
-    if (sink->daemon == NULL) {
-        (void)close(listener);
-        qn_memory_free(sink);
-        return qn_fail(err, QN_ERR_INTERNAL, "the effect sink does not start");
-    }
-    sink->fd = MHD_get_daemon_info(sink->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    own.effects.answer = take_answer;
-    sink->routes = qn_routes_new(&own);
     *ret_sink = sink;
     return true;
 }
@@ -189,10 +290,16 @@ void qn_sink_close(struct qn_sink *sink)
     if (sink == NULL) {
         return;
     }
+    stop_listening(sink);
     /* A suspended connection must not be there when the daemon stops. */
-    qn_effects_close_all(qn_routes_effects(sink->routes));
-    (void)MHD_run(sink->daemon);
-    MHD_stop_daemon(sink->daemon);
+    qn_routes_close_all(sink->routes);
+    if (sink->daemon != NULL) {
+        (void)MHD_run(sink->daemon);
+        MHD_stop_daemon(sink->daemon);
+    }
+    if (sink->fd >= 0) {
+        (void)close(sink->fd);
+    }
     qn_routes_free(sink->routes);
     qn_memory_free(sink);
 }
@@ -212,12 +319,19 @@ struct qn_effects *qn_sink_effects(struct qn_sink *sink)
     return qn_routes_effects(sink->routes);
 }
 
+void qn_sink_release(struct qn_sink *sink, int64_t run)
+{
+    qn_routes_release(sink->routes, run, qn_clock_monotonic_ms());
+}
+
 void qn_sink_run(struct qn_sink *sink)
 {
     MHD_UNSIGNED_LONG_LONG timeout_ms;
 
+    listen_again(sink);
+    accept_all(sink);
     (void)MHD_run(sink->daemon);
-    qn_effects_run(qn_routes_effects(sink->routes), qn_clock_monotonic_ms());
+    qn_routes_run(sink->routes, qn_clock_monotonic_ms());
     (void)MHD_run(sink->daemon); /* what was just resumed is not announced by the epoll set */
     sink->mhd_due_ms = INT64_MAX;
     if (MHD_get_timeout(sink->daemon, &timeout_ms) == MHD_YES && timeout_ms < INT32_MAX) {
@@ -227,7 +341,9 @@ void qn_sink_run(struct qn_sink *sink)
 
 int64_t qn_sink_next_ms(const struct qn_sink *sink)
 {
-    int64_t effects_ms = qn_effects_next_ms(qn_routes_effects(sink->routes));
+    int64_t next_ms = qn_routes_next_ms(sink->routes);
 
-    return effects_ms < sink->mhd_due_ms ? effects_ms : sink->mhd_due_ms;
+    next_ms = sink->mhd_due_ms < next_ms ? sink->mhd_due_ms : next_ms;
+    return sink->listens_at_ms != 0 && sink->listens_at_ms < next_ms ? sink->listens_at_ms
+                                                                     : next_ms;
 }

@@ -10,19 +10,29 @@ static struct qn_recorder recorder;
 static struct qn_effects *effects;
 static struct qn_effect_script script;
 static struct qn_effect_answer answers[CALLS_MAX]; /* by owner; status 0: none so far */
-static enum qn_effect_verdict verdict_at_commit;
+static struct qn_effect_verdict verdict_at_begin;
+static struct qn_effect_verdict verdict_at_commit;
+static bool client_is_there;
 
-static const struct qn_effect_script *script_of(void *state, struct qn_str k)
+static const struct qn_effect_script *script_of(void *state, struct qn_str k, int64_t attempt)
 {
+    (void)attempt;
     (void)state;
     (void)k;
     return &script;
 }
 
-static enum qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
+static struct qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
 {
     (void)state;
-    return event->kind == QN_CHECK_WORK_COMMIT ? verdict_at_commit : QN_EFFECT_GO_ON;
+    return event->kind == QN_CHECK_WORK_COMMIT ? verdict_at_commit : verdict_at_begin;
+}
+
+static bool is_there(void *state, void *owner)
+{
+    (void)state;
+    (void)owner;
+    return client_is_there;
 }
 
 static void take_answer(void *state, void *owner, const struct qn_effect_answer *answer)
@@ -38,6 +48,7 @@ static void open_with(int64_t capacity, bool busy_is_409)
         .script = script_of,
         .at_event = at_event,
         .answer = take_answer,
+        .is_there = is_there,
         .capacity = capacity,
         .busy_is_409 = busy_is_409,
     };
@@ -52,7 +63,9 @@ static void open_ledger(void)
     recorder = (struct qn_recorder){.history = &history};
     script = (struct qn_effect_script){.work_ms = 100};
     memset(answers, 0, sizeof(answers));
-    verdict_at_commit = QN_EFFECT_GO_ON;
+    verdict_at_begin = (struct qn_effect_verdict){.fate = QN_EFFECT_GO_ON};
+    verdict_at_commit = verdict_at_begin;
+    client_is_there = true;
     effects = NULL;
     open_with(0, false);
 }
@@ -228,14 +241,14 @@ Test(effects, work_of_an_instance_that_died_leaves_no_effect)
 
 Test(effects, held_answer_keeps_its_effect_when_the_instance_dies)
 {
-    verdict_at_commit = QN_EFFECT_HELD;
+    verdict_at_commit.fate = QN_EFFECT_HELD;
     begin(0, "k-1", "k-1", 1, 0);
     qn_effects_run(effects, 100);
     cr_expect_eq(answers[0].status, 0);
     cr_expect_eq(commits(false), 1);
     qn_effects_abort(effects, QN_STR("QUERN0001"), "gone");
     cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 0);
-    verdict_at_commit = QN_EFFECT_GO_ON;
+    verdict_at_commit.fate = QN_EFFECT_GO_ON;
     begin(1, "k-1", "k-1", 1, 200);
     cr_expect(answers[1].replayed);
 }
@@ -250,4 +263,96 @@ Test(effects, bulk_call_commits_each_of_its_keys)
     cr_expect_eq(answers[0].status, 200);
     cr_expect_eq(commits(false), 2);
     cr_expect(qn_effects_is_applied(effects, QN_STR("k-2")));
+}
+
+Test(effects, held_work_begins_when_it_is_released)
+{
+    verdict_at_begin.fate = QN_EFFECT_HELD;
+    begin(0, "k-1", "k-1", 1, 0);
+    qn_effects_run(effects, 5000);
+    cr_expect_eq(answers[0].status, 0);
+    cr_assert(qn_effects_release(effects, 1, 5000));
+    cr_expect_not(qn_effects_release(effects, 1, 5000));
+    qn_effects_run(effects, 5099);
+    cr_expect_eq(answers[0].status, 0);
+    qn_effects_run(effects, 5100);
+    cr_expect_eq(answers[0].status, 200);
+}
+
+Test(effects, fault_in_place_of_the_work_leaves_no_effect)
+{
+    verdict_at_begin = (struct qn_effect_verdict){.fate = QN_EFFECT_STATUS, .status = 500};
+    begin(0, "k-1", "k-1", 1, 0);
+    cr_expect_eq(answers[0].status, 500);
+    cr_expect_not(qn_effects_is_applied(effects, QN_STR("k-1")));
+    verdict_at_begin = (struct qn_effect_verdict){.fate = QN_EFFECT_BREAK, .end = QN_EFFECT_RESET};
+    begin(1, "k-1", "k-1", 1, 0);
+    cr_expect_eq(answers[1].end, QN_EFFECT_RESET);
+    cr_expect_not(qn_effects_is_applied(effects, QN_STR("k-1")));
+}
+
+Test(effects, fault_in_place_of_the_answer_keeps_the_effect)
+{
+    verdict_at_begin =
+        (struct qn_effect_verdict){.fate = QN_EFFECT_STATUS, .status = 504, .commits = true};
+    begin(0, "k-1", "k-1", 1, 0);
+    cr_expect_eq(answers[0].status, 0);
+    qn_effects_run(effects, 100);
+    cr_expect_eq(answers[0].status, 504);
+    cr_expect(qn_effects_is_applied(effects, QN_STR("k-1")));
+}
+
+Test(effects, delay_of_a_rule_comes_before_the_work)
+{
+    verdict_at_begin.delay_ms = 300;
+    begin(0, "k-1", "k-1", 1, 0);
+    cr_expect_eq(qn_effects_next_ms(effects), 300);
+    qn_effects_run(effects, 300);
+    cr_expect_eq(qn_effects_next_ms(effects), 400);
+    qn_effects_run(effects, 400);
+    cr_expect_eq(answers[0].status, 200);
+}
+
+Test(effects, closed_gate_lets_nobody_begin)
+{
+    qn_effects_set_gate(effects, false);
+    begin(0, "k-1", "k-1", 1, 0);
+    begin(1, "k-2", "k-2", 1, 0);
+    qn_effects_run(effects, 5000);
+    cr_expect_eq(qn_effects_next_ms(effects), INT64_MAX);
+    qn_effects_set_gate(effects, true);
+    qn_effects_run(effects, 5000);
+    cr_expect_eq(qn_effects_next_ms(effects), 5100);
+    qn_effects_run(effects, 5100);
+    cr_expect(answers[0].status == 200 && answers[1].status == 200);
+}
+
+Test(effects, capacity_can_change)
+{
+    qn_effects_set_capacity(effects, 1);
+    begin(0, "k-1", "k-1", 1, 0);
+    begin(1, "k-2", "k-2", 1, 0);
+    cr_expect_eq(answers[1].status, 429);
+    qn_effects_set_capacity(effects, 2);
+    begin(2, "k-2", "k-2", 1, 0);
+    cr_expect_eq(answers[2].status, 0);
+}
+
+Test(effects, hung_call_ends_when_its_client_goes)
+{
+    static const struct qn_str outcomes[] = {{"hang", 4}, {"ok", 2}};
+
+    script.outcomes = outcomes;
+    script.outcome_count = 2;
+    begin(0, "k-1", "k-1", 1, 0);
+    qn_effects_run(effects, 99999);
+    cr_expect_eq(answers[0].status, 0);
+    cr_expect_eq(qn_effects_open_count(effects), 0);
+    begin(1, "k-1", "k-1", 1, 0); /* waits for the key */
+    client_is_there = false;
+    qn_effects_run(effects, 100000);
+    client_is_there = true;
+    qn_effects_run(effects, 100100);
+    cr_expect_eq(answers[1].status, 200);
+    cr_expect_eq(qn_effects_open_count(effects), 0);
 }

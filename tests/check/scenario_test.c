@@ -97,8 +97,6 @@ Test(scenario, wrong_files_are_refused)
     expect_refused("{\"id\":\"a\",\"load\":[\"ok work=fast\"]}", "not a time");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on nothing do nothing\"]}",
                    "fault");
-    expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on work.begin do hang\"]}",
-                   "hold, kill and signal");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"end\":{\"settle\":\"x\"}}", "not a time");
 }
 
@@ -128,19 +126,33 @@ Test(scenario, faults_that_the_server_carries_out_are_left_to_it)
     expect_fault("on Delete* do garbage");
 }
 
+Test(scenario, faults_of_the_sink_and_of_processes_are_the_harness_s)
+{
+    expect_fault("on work.begin do hang");
+    expect_fault("on work.begin once do delay 300ms then status 503");
+    expect_fault("on work.commit once do commit-then-status 504");
+    expect_fault("on work.begin once do hold then kill instance then after 2s respawn");
+    expect_fault("on work.begin once do after 300ms expire-lease then after 1s gate open");
+    expect_fault("on lookup once do status 503");
+    expect_fault("on reject once do hold then kill instance");
+    expect_fault("on exit once do respawn after 1s");
+    expect_fault("on work.commit nth 3 do crash server then after 1s restart server");
+    expect_fault("on tick 3s once do signal instance=1 TERM");
+    expect_fault("on Delete* at arrive do stop instance 2s");
+    expect_fault("on tick 1s once do spawn 2 then after 2s kill instance=3");
+    expect_fault("on tick 1s once do capacity 4 then after 2s outcome ok for key=k-001");
+}
+
 Test(scenario, faults_that_nobody_carries_out_are_refused)
 {
-    const char *ours = "the harness can kill and signal, and restart a crashed server";
-
-    expect_fault_refused("on Delete* at arrive do stop instance 2s", ours);
-    expect_fault_refused("on Delete* at arrive do stop instance 2s", "\"stop instance 2s\" is not");
-    expect_fault_refused("on msg.delete do spawn 2", ours);
-    expect_fault_refused("on msg.delete do respawn after 1s", ours);
-    expect_fault_refused("on Delete* do restart server", ours);
-    expect_fault_refused("on Delete* do kill instance then restart server", ours);
+    expect_fault_refused("on Delete* do restart server", "only a crashed server");
+    expect_fault_refused("on Delete* do kill instance then restart server",
+                         "only a crashed server");
     expect_fault_refused("on Delete* do crash server", "then restart server");
-    expect_fault_refused("on spawn do respawn", "hold, kill and signal");
-    expect_fault_refused("on Delete* do gate open", "this version does not carry it out");
+    expect_fault_refused("on work.begin do crash server", "then restart server");
+    expect_fault_refused("on work.begin do kill instance then hold", "stands first");
+    expect_fault_refused("on work.begin do delay 1s then hold", "stands first");
+    expect_fault_refused("on work.begin do truncate 0.5", "status N, reset, close or hang");
     expect_fault_refused("on invoke do kill instance", "no Lambda function");
     expect_fault_refused("on work.begin do kill instance=2", "no such instance");
     expect_fault_refused("on Delete* do kill instance=QUERN0002", "no such instance");

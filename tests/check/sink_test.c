@@ -14,8 +14,9 @@ static struct qn_recorder recorder;
 static struct qn_sink *sink;
 static struct qn_effect_script script;
 
-static const struct qn_effect_script *script_of(void *state, struct qn_str k)
+static const struct qn_effect_script *script_of(void *state, struct qn_str k, int64_t attempt)
 {
+    (void)attempt;
     (void)state;
     (void)k;
     return &script;

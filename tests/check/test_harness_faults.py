@@ -1,0 +1,150 @@
+"""What the harness itself does to a consumer, to the sink and to the server: seen in the trace of a
+run with a consumer that is right."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("QUERN_PROGRAM", str(ROOT / "build" / "release" / "quern"))
+sys.path.insert(0, str(ROOT / "tests" / "sdk"))
+
+from sdk_install import debian  # noqa: E402
+
+LOAD = ["ok count=8 work=50ms"]
+
+
+class Run:
+    def __init__(self, folder, faults, **members):
+        document = {
+            "id": "mine.run", "title": "made by a test", "profiles": ["standard"], "severity": "must", "needs": ["none"],
+            "queue": {"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 5}, "instances": {"count": 1},
+            "load": LOAD, "faults": faults, "end": {"drained_within": "5*V+10s"},
+            "must": ["NO-LOSS", "ONCE", "DRAINED"], "why": "w", "fix": "f", **members,
+        }
+        (folder / "mine.json").write_text(json.dumps(document))
+        debian("python3-boto3")
+        done = subprocess.run(
+            [PROGRAM, "check", "--scenario", str(folder / "mine.json"), "--only", "mine.*", "--keep", str(folder / "kept"),
+             "--", "/usr/bin/python3", str(ROOT / "tests" / "consumers" / "reference.py")],
+            capture_output=True, text=True, timeout=120, cwd=folder, stdin=subprocess.DEVNULL,
+            env={k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "QUERN_"))},
+        )
+        self.printed = done.stdout + done.stderr
+        self.code = done.returncode
+        assert (folder / "kept" / "mine.run.jsonl").is_file(), self.printed
+        lines = (folder / "kept" / "mine.run.jsonl").read_text().splitlines()
+        self.header, *self.events = [json.loads(line) for line in lines]
+
+    def of(self, kind, **fields):
+        return [e for e in self.events if e["kind"] == kind and all(e.get(k) == v for k, v in fields.items())]
+
+    def passed(self):
+        assert self.code == 0 and "PASS  mine.run" in self.printed, self.printed
+        return self
+
+
+@pytest.fixture
+def run(tmp_path):
+    return lambda faults, **members: Run(tmp_path, faults, **members)
+
+
+def between(first, second):
+    return second["wt"] - first["wt"]
+
+
+def test_answers_of_the_sink_go_wrong_in_each_way(run):
+    done = run([
+        "on work.begin where key=k-000 once do status 500 as refused",
+        "on work.commit where key=k-001 once do commit-then-status 504 as late",
+        "on work.begin where key=k-002 once do commit-then-reset as lost",
+        "on work.begin where key=k-003 once do reset as cut",
+        "on work.begin where key=k-004 once do delay 300ms then close as slow",
+        "on work.begin where key=k-005 once do delay 300ms as delayed",
+    ]).passed()
+    first = {k: done.of("work.reply", k=k, attempt=1)[0] for k in ("k-000", "k-001", "k-002", "k-003", "k-004")}
+    assert [first[k].get("status") for k in sorted(first)] == [500, 504, None, None, None]
+    assert [first[k].get("reason") for k in sorted(first)] == [None, None, "reset", "reset", "closed"]
+    # What was done before the answer was lost is there, and is not done again.
+    for key, replays in (("k-000", [False]), ("k-001", [False, True]), ("k-002", [False, True]), ("k-003", [False])):
+        assert [c.get("replayed", False) for c in done.of("work.commit", k=key)] == replays, key
+    begun, committed = done.of("work.begin", k="k-005")[0], done.of("work.commit", k="k-005")[0]
+    assert 350 <= between(begun, committed) < 1000
+
+
+def test_lease_ends_while_the_sink_holds_the_work(run):
+    done = run(["on work.begin where key=k-002 once do hold then after 300ms expire-lease as lapse"]).passed()
+    begun, lapsed = done.of("work.begin", k="k-002")[0], done.of("lease.expire", reason="fault")[0]
+    assert lapsed["mid"] == begun["mid"] and 300 <= between(begun, lapsed) < 900
+    assert done.of("work.commit", k="k-002")[0]["seq"] > lapsed["seq"]
+
+
+def test_gate_keeps_work_from_beginning(run):
+    done = run(["on work.begin where key=k-001 once do gate close then after 600ms gate open as gate"]).passed()
+    begun, committed = done.of("work.begin", k="k-001")[0], done.of("work.commit", k="k-001")[0]
+    assert 650 <= between(begun, committed) < 1500
+
+
+def test_outcome_and_capacity_change_while_it_runs(run):
+    done = run(["on work.begin nth 2 do outcome transient,ok for key=k-005 then capacity 3 as switch"]).passed()
+    assert [r["status"] for r in done.of("work.reply", k="k-005")] == [503, 200]
+
+
+def test_process_is_stopped_killed_and_comes_back_when_a_rule_says_so(run):
+    done = run([
+        "on work.commit where key=k-001 once do stop instance {V-3500ms} as pause",
+        "on work.begin where key=k-004 once do kill instance then respawn after 900ms as dead",
+        "on exit once do mark over as told",
+    ], instances={"count": 1, "restart": "never"}).passed()
+    stopped, went_on = done.of("proc", what="stop")[0], done.of("proc", what="cont")[0]
+    assert 500 <= between(stopped, went_on) < 900
+    ended, again = done.of("proc", what="exit")[0], done.of("proc", what="spawn")[1]
+    assert ended["signal"] == 9 and 900 <= between(ended, again) < 1500
+    assert done.of("mark", reason="over")
+
+
+def test_terminated_process_that_goes_on_is_killed_after_its_grace(run):
+    done = run(["on work.begin where key=k-003 once do hold then signal STOP then signal TERM as deaf"],
+               load=["ok count=5 work=20ms"])
+    signals = [e["signal"] for e in done.of("proc", what="signal")]
+    assert signals[:3] == [19, 15, 9], done.printed
+
+
+def test_server_crashes_at_an_event_that_only_the_sink_sees(run):
+    done = run(["on work.commit where key=k-003 once do crash server then after 500ms restart server as crash"]).passed()
+    assert len(done.of("boot")) == 2
+
+
+def test_more_processes_come_by_a_rule(run):
+    done = run(["on tick 500ms once do spawn 2 as more"], load=["ok count=40 work=200ms"]).passed()
+    assert len(done.of("proc", what="spawn")) == 3
+    workers = {e["instance"] for e in done.of("work.begin")}
+    assert workers == {"QUERN0001", "QUERN0002", "QUERN0003"}
+
+
+def test_what_could_not_be_done_is_told(run):
+    done = run(["on exit once do kill instance as again",
+                "on work.begin where key=k-002 once do kill instance as first"])
+    told = [e for e in done.of("fault") if e.get("reason", "").startswith("not done")]
+    assert not told or told[0]["target"] == "rule=again"
+
+
+def test_messages_and_the_queue_come_when_the_scenario_says(run):
+    done = run([], queue={"name": "q", "visibility": "V", "created_after": "1s",
+                          "attributes": {"ReceiveMessageWaitTimeSeconds": "{V-2s}"}},
+               load=["ok count=2", "ok count=5 at=1s rate=5", "badjson", "ok count=2 copies=2"],
+               end={"run_for": "3s", "drained_within": "5*V+10s"}, must=["ONCE"])
+    created = [e for e in done.of("api.in", action="CreateQueue")][-1]
+    assert '"ReceiveMessageWaitTimeSeconds": "2"' in json.dumps(created["params"])
+    spawned, ready = done.of("proc", what="spawn")[0], done.of("proc", what="ready")[0]
+    assert between(spawned, created) >= 1000
+    timed = done.of("load")[-5:]
+    assert [e["k"] for e in timed] == ["k-002", "k-003", "k-004", "k-005", "k-006"]
+    assert between(ready, timed[0]) >= 1000 and 700 <= between(timed[0], timed[-1]) < 1500
+    assert [e["k"] for e in done.of("load")].count("k-008") == 2
+    assert done.header["run"]["dead"] == []
+    end = done.of("mark", reason="end")[0]
+    assert end["vt"] - ready["vt"] >= 3000
