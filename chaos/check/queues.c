@@ -1,6 +1,5 @@
 /* The queues of a scenario: made as it says, at the start or later, and counted. */
 #include "chaos/check/running.h"
-#include "server/base/clock.h"
 
 static bool create(struct qn_running *run, struct qn_str name, json_t *attributes_take,
                    char **ret_url, struct qn_error *err)
@@ -87,15 +86,15 @@ bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
     if (!create(run, run->queue_name, json_object(), &run->queue_url, err)) {
         return false;
     }
-    run->queue_due_ms =
-        qn_clock_monotonic_ms() + qn_terms_ms(&run->terms, run->scenario->created_after);
+    run->queue_wait_ms = qn_terms_ms(&run->terms, run->scenario->created_after);
     return quern_delete_queue(run->server.client, run->queue_url, &cause) ||
            qn_server_fail(err, "deleting a queue", &cause);
 }
 
 bool qn_running_create_late(struct qn_running *run, int64_t now_ms, struct qn_error *err)
 {
-    if (run->is_queue_there || run->server.pid == 0 || now_ms < run->queue_due_ms) {
+    if (run->is_queue_there || run->server.pid == 0 ||
+        now_ms < run->first_spawn_ms + run->queue_wait_ms) {
         return true;
     }
     return open_source(run, err);

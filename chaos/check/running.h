@@ -61,8 +61,8 @@ struct qn_running {
     struct qn_str queue_name, dlq_name;
     char *queue_url, *dlq_url;
     struct qn_terms terms;
-    bool is_queue_there;  /* the source; it may be made later */
-    int64_t queue_due_ms; /* monotonic: then it is made */
+    bool is_queue_there;   /* the source; it may be made later */
+    int64_t queue_wait_ms; /* from the first start until it is made */
     /* Course of events. */
     int64_t first_spawn_ms;   /* monotonic */
     int64_t ready_virtual_ms; /* 0: nobody is ready so far */

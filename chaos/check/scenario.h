@@ -40,7 +40,7 @@ struct qn_scenario_load {
 };
 
 struct qn_scenario_fault {
-    struct qn_rule *rule; /* with 1 s in place of each {expression} */
+    struct qn_rule *rule; /* with some time in place of each {expression} */
     struct qn_str text;   /* with a name in any case */
     struct qn_str name;
     int64_t planned; /* how often it must fire at least */

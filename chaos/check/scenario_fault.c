@@ -5,7 +5,7 @@
 #include "chaos/pred.h"
 #include "chaos/verbs.h"
 
-enum { PLACE_ROOM = 32, BLANK_MS = 1000 };
+enum { PLACE_ROOM = 32 };
 
 /* One of the list while it is read. */
 struct item {
@@ -195,15 +195,15 @@ static struct qn_str without_optional(struct qn_str text, bool *ret_is_optional)
 
 static bool parse(const struct item *item, struct qn_str text)
 {
-    /* One second for everything that is to be filled in: enough to read the rule by. */
-    struct qn_terms terms = {.in = {.visibility_ms = BLANK_MS,
-                                    .heartbeat_visibility_ms = BLANK_MS,
-                                    .grace_ms = BLANK_MS,
-                                    .wait_ms = BLANK_MS,
-                                    .restart_ms = BLANK_MS,
+    /* What is to be filled in, as it may be in a run: enough to read the rule by. */
+    struct qn_terms terms = {.in = {.visibility_ms = 4000,
+                                    .heartbeat_visibility_ms = 10000,
+                                    .grace_ms = 10000,
+                                    .wait_ms = 20000,
+                                    .restart_ms = 200,
                                     .concurrency = 1,
-                                    .prefetch = 1,
-                                    .max_receive = 1}};
+                                    .prefetch = 10,
+                                    .max_receive = 5}};
     struct qn_arena *arena = &item->reader->scenario->arena;
     struct qn_error why;
 

@@ -126,10 +126,9 @@ def test_more_processes_come_by_a_rule(run):
 
 
 def test_what_could_not_be_done_is_told(run):
-    done = run(["on exit once do kill instance as again",
-                "on work.begin where key=k-002 once do kill instance as first"])
-    told = [e for e in done.of("fault") if e.get("reason", "").startswith("not done")]
-    assert not told or told[0]["target"] == "rule=again"
+    done = run(["on work.begin where key=k-002 once do after 300ms expire-lease as late"])
+    told = [e["reason"] for e in done.of("fault", target="rule=late")]
+    assert told == ["not done: the lease is over"], done.printed
 
 
 def test_messages_and_the_queue_come_when_the_scenario_says(run):
