@@ -22,14 +22,19 @@ static void add_queue(json_t *list, struct qn_str queue)
     json_array_append_new(list, json_text(queue));
 }
 
-static void add_queues(json_t *list, const struct qn_rule_pred *pred)
+/* Of a kind of queues that is left out nobody need be there: `not queue ~ "*.fifo"`. */
+static void add_queues(json_t *list, const struct qn_rule_pred *pred, bool is_negated)
 {
     if (pred == NULL) {
         return;
     }
     if (pred->kind != QN_PRED_COMPARE) {
-        add_queues(list, pred->left);
-        add_queues(list, pred->right);
+        is_negated = is_negated != (pred->kind == QN_PRED_NOT);
+        add_queues(list, pred->left, is_negated);
+        add_queues(list, pred->right, is_negated);
+        return;
+    }
+    if (is_negated && pred->op == QN_OP_GLOB) {
         return;
     }
     bool compares_order = pred->op == QN_OP_LESS || pred->op == QN_OP_AT_MOST ||
@@ -45,9 +50,9 @@ static json_t *queues_of(const struct qn_rule *rule)
 {
     json_t *list = json_array();
 
-    add_queues(list, rule->where);
+    add_queues(list, rule->where, false);
     for (size_t i = 0; i < rule->action_count; i++) {
-        add_queues(list, rule->actions[i].entries);
+        add_queues(list, rule->actions[i].entries, false);
         if (!qn_str_is_none(rule->actions[i].queue) &&
             rule->actions[i].verb != QN_DO_CREATE_QUEUE) {
             add_queue(list, rule->actions[i].queue);

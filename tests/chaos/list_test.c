@@ -78,9 +78,19 @@ Test(list, names_the_queues_that_a_rule_names)
     add("on any where queue > m and instance=x do throttle");
     add("on SendMessageBatch do fail-entries (queue=e and key=k) OverLimit");
     expect(0, "queues", "[]");
-    expect(1, "queues", "[\"a\",\"b\",\"c*\",\"d\"]");
+    expect(1, "queues", "[\"a\",\"b\",\"d\"]");
     expect(2, "queues", "[]");
     expect(3, "queues", "[\"e\"]");
+}
+
+Test(list, leaves_out_a_kind_of_queues_that_a_rule_leaves_out)
+{
+    add("on any where not queue ~ \"*.fifo\" do throttle");
+    add("on any where not (queue ~ b* or queue = c) do throttle");
+    add("on any where not not queue ~ d* do throttle");
+    expect(0, "queues", "[]");
+    expect(1, "queues", "[\"c\"]");
+    expect(2, "queues", "[\"d*\"]");
 }
 
 Test(list, a_disabled_rule_counts_nothing_and_keeps_its_counts)
