@@ -1,8 +1,8 @@
 /* Names of failpoints, and rules for those of actions. */
 #include "chaos/failpoints.h"
 
-#include "chaos/chaos.h"
 #include "chaos/lex.h"
+#include "chaos/plan.h"
 
 enum { NAMES_MAX = 64, RULE_MAX = 512 };
 
@@ -207,6 +207,40 @@ bool qn_failpoints_remove_rule(struct qn_plan *plan, struct qn_str name)
     return was_there;
 }
 
+static bool fail_at(const struct qn_mistakes *mistakes, const struct qn_str *names,
+                    struct qn_error *err)
+{
+    const struct qn_mistake *first = &mistakes->kept[0];
+
+    return qn_fail(err, first->what.code, "failpoint %.*s: %.*s", QN_STR_ARG(names[first->text]),
+                   QN_ERROR_MESSAGE_MAX - 200, first->what.message);
+}
+
+/* All are right, and none is there twice. */
+static bool check_all(const struct qn_plan *plan, const struct qn_str *texts,
+                      const struct qn_str *names, size_t count, struct qn_error *err)
+{
+    struct qn_mistakes mistakes = {.count = 0};
+    struct qn_rule *rule;
+
+    for (size_t i = 0; i < count; i++) {
+        mistakes.text = i;
+        if (!qn_rule_read(texts[i], 1, plan->names.actions != NULL ? &plan->names : NULL, &rule,
+                          &mistakes)) {
+            return fail_at(&mistakes, names, err);
+        }
+        qn_rule_free(rule);
+        for (size_t j = 0; j < i; j++) {
+            if (qn_str_equal(names[j], names[i])) {
+                return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "failpoint %.*s is named twice",
+                               QN_STR_ARG(names[i]));
+            }
+        }
+    }
+    return true;
+}
+
+/* In place of those that are armed at the same points, as places in the journal are armed anew. */
 static bool add_all(struct qn_plan *plan, const struct qn_buf *rules, const struct qn_str *names,
                     size_t count, struct qn_error *err)
 {
@@ -216,12 +250,13 @@ static bool add_all(struct qn_plan *plan, const struct qn_buf *rules, const stru
     for (size_t i = 0; i < count; i++) {
         texts[i] = qn_buf_str(&rules[i]);
     }
-    if (qn_plan_add_all(plan, texts, count, &mistakes)) {
-        return true;
+    if (!check_all(plan, texts, names, count, err)) {
+        return false;
     }
-    const struct qn_mistake *first = &mistakes.kept[0];
-    return qn_fail(err, first->what.code, "failpoint %.*s: %.*s", QN_STR_ARG(names[first->text]),
-                   QN_ERROR_MESSAGE_MAX - 200, first->what.message);
+    for (size_t i = 0; i < count; i++) {
+        (void)qn_failpoints_remove_rule(plan, names[i]);
+    }
+    return qn_plan_add_all(plan, texts, count, &mistakes) || fail_at(&mistakes, names, err);
 }
 
 bool qn_failpoints_add_rules(struct qn_plan *plan, const struct qn_str *specs, size_t count,

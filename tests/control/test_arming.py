@@ -82,6 +82,25 @@ def test_a_list_with_a_mistake_arms_nothing(server, body, sentence):
     assert (armed(server), rules(server)) == ({}, [])
 
 
+def test_one_can_be_armed_again(start, server, sqs, queue):
+    """Another mode, and a count from the start: in the journal as at an action."""
+    arm(server, "begin:SendMessage=error:2", "purge.mid=error:2")
+    sqs("SendMessage", QueueUrl=queue, MessageBody="x")
+    arm(server, "begin:SendMessage=error:2", "purge.mid=kill:3")
+    assert rules(server) == ["failpoint.begin.SendMessage"] and armed(server) == {"purge.mid": "kill"}
+    sqs("SendMessage", QueueUrl=queue, MessageBody="x")
+    with pytest.raises(AssertionError):
+        sqs("SendMessage", QueueUrl=queue, MessageBody="x")
+
+
+@pytest.mark.parametrize("wrong", ["begin:SendMesage=kill", "mid_write:SendMessage=error", "begin:SendMessage=kill"])
+def test_a_mistake_leaves_what_is_armed(server, wrong):
+    arm(server, "begin:SendMessage=delay 1:5")
+    before = server.control("GET", "/_quern/rules")[1]
+    status, _ = server.control("POST", "/_quern/failpoints", {"failpoints": ["begin:SendMessage=error", wrong]})
+    assert status == 400 and server.control("GET", "/_quern/rules")[1] == before
+
+
 def test_disarming_one_or_all(server):
     arm(server, "purge.mid=kill", "wal.checkpoint=kill", "begin:SendMessage=kill")
     assert server.control("DELETE", "/_quern/failpoints?name=purge.mid")[0] == 200
