@@ -110,6 +110,15 @@ void qn_copy_end(struct qn_copy *copy)
     *copy = (struct qn_copy){.to = NULL};
 }
 
+/* Adds to the error what it was that failed. */
+static bool fail_to_go_back(const char *path, const char *from_path, struct qn_error *err)
+{
+    struct qn_error cause = *err;
+
+    return qn_fail(err, QN_ERR_INTERNAL, "%s cannot go back to %s: %.200s", path, from_path,
+                   cause.message);
+}
+
 bool qn_copy_over(const char *from_path, const char *path, struct qn_error *err)
 {
     struct qn_copy copy = {.to = NULL};
@@ -122,7 +131,7 @@ bool qn_copy_over(const char *from_path, const char *path, struct qn_error *err)
     if (ok) {
         copy.backup = sqlite3_backup_init(copy.to, "main", from, "main");
         ok = (copy.backup != NULL || fail(copy.to, path, err)) &&
-             qn_copy_step(&copy, -1, &is_end, err) &&
+             (qn_copy_step(&copy, -1, &is_end, err) || fail_to_go_back(path, from_path, err)) &&
              (is_end || qn_fail(err, QN_ERR_INTERNAL, "%s was not copied to its end", from_path));
     }
     qn_copy_end(&copy);
