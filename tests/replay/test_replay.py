@@ -320,10 +320,10 @@ def test_connections_run_side_by_side(start, file, again):
     url = "http://x/000000000000/q"
     writer.exchange("CreateQueue", {"QueueName": "q"}, {"QueueUrl": url})
     polls = [writer.request("ReceiveMessage", {"QueueUrl": url, "WaitTimeSeconds": 20}, conn=conn, at=10) for conn in (2, 3, 4)]
-    writer.exchange("ListQueues", {}, conn=1, at=20)
-    sends = [writer.exchange("SendMessage", {"QueueUrl": url, "MessageBody": "x"}, conn=1, at=30 + n) for n in range(3)]
+    writer.exchange("ListQueues", {}, conn=1, at=1000)
+    sends = [writer.exchange("SendMessage", {"QueueUrl": url, "MessageBody": "x"}, conn=1, at=1010 + n) for n in range(3)]
     for poll in polls:
-        writer.answer(poll, {"Messages": []}, at=40)
+        writer.answer(poll, {"Messages": []}, at=1020)
     server = start("--record", again)
     answer = run("replay", str(writer.write(file)), "--endpoint", server.endpoint, "--speed", "1")
     assert answer.returncode == 0, answer
