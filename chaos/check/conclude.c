@@ -80,6 +80,25 @@ static void tell_early_end(const struct qn_running *run, struct qn_judgement *ju
     }
 }
 
+/* What looks like a consumer that does not hear SIGTERM may be a shell in front of it. */
+static void tell_deaf_shell(const struct qn_running *run, struct qn_judgement *judgement)
+{
+    static const char advice[] =
+        " (your shell does not forward SIGTERM: start the consumer with exec)";
+    bool is_deaf = false;
+    size_t len = strlen(judgement->text);
+
+    for (size_t i = 0; i < run->instance_count; i++) {
+        is_deaf = is_deaf || run->instances[i].shell_is_deaf;
+    }
+    bool is_about_the_end = run->scenario->judges_final_stop ||
+                            qn_str_starts_with(run->scenario->id, QN_STR("shutdown."));
+    bool is_broken = judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN;
+    if (is_deaf && is_about_the_end && is_broken) {
+        (void)snprintf(judgement->text + len, sizeof(judgement->text) - len, "%s", advice);
+    }
+}
+
 static void set_error(struct qn_judgement *judgement, const struct qn_error *err)
 {
     judgement->outcome = QN_OUTCOME_ERROR;
@@ -115,6 +134,7 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
         tell_early_end(run, judgement);
         read_tail(run, "instance-1.log", result->log_tail, sizeof(result->log_tail));
     }
+    tell_deaf_shell(run, judgement);
     const struct qn_judge_input in = {
         .history = &run->history,
         .queue = run->queue_name,

@@ -76,14 +76,33 @@ struct qn_instance *qn_instance_find(struct qn_running *run, struct qn_str name)
     return NULL;
 }
 
+/* Who has left the group and its session belongs to the instance all the same; with several nobody
+ * can say to which, and with a command for the end it is that command's. */
+static void end_those_who_left(const struct qn_running *run)
+{
+    const struct qn_check_options *o = run->options;
+    const pid_t spared[] = {run->server.pid};
+
+    if (run->instance_count == 1 && o->start_command == NULL && o->stop_command == NULL &&
+        o->kill_command == NULL) {
+        qn_process_kill_orphans(spared, 1);
+    }
+}
+
 void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance, int status)
 {
     pid_t pid = instance->pid;
     int rest;
 
+    /* A shell that ends, or ends late, with its child at work: the signal did not reach the child.
+     */
+    instance->shell_is_deaf =
+        instance->shell_is_deaf ||
+        (instance->is_shell && instance->was_told && qn_process_has_group(pid));
     /* As with a container: when the first process has ended, so do all. */
     qn_process_kill_group(pid, &rest);
     instance->pid = 0;
+    end_those_who_left(run);
     qn_log_read(&instance->log, true); /* its last words stand before its end */
     instance->last_status = status;
     instance->exits_before_ready += !instance->is_ready;
@@ -128,6 +147,7 @@ void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, in
         qn_instance_kill(run, instance);
     } else if (instance->pid != 0 && number > 0) {
         instance->was_told = true;
+        instance->is_shell = number == SIGTERM && qn_process_is_shell(instance->pid);
         record(run, instance, "signal", instance->pid, -1, number);
         if (number != SIGTERM || !qn_instance_stop_elsewhere(run, instance)) {
             (void)kill(instance->pid, number);

@@ -10,7 +10,8 @@ enum {
     TAIL_LINES_MAX = 100,
     LINE_MAX_BYTES = 500,
     BLOCK = 16384,
-    TAIL_BYTES = 4096
+    TAIL_BYTES = 4096,
+    UNREAD_MAX_BYTES = 16 * 1024 * 1024 /* of the file, beyond what is recorded */
 };
 
 /* JSON takes UTF-8 only; what is none is shown as a question mark. */
@@ -64,9 +65,20 @@ void qn_log_open(struct qn_log_reader *reader, const char *path, struct qn_str i
                  struct qn_recorder *recorder)
 {
     if (reader->recorder == NULL) {
-        reader->file = open(path, O_RDONLY | O_CLOEXEC);
+        reader->file = open(path, O_RDWR | O_CLOEXEC);
         reader->instance = instance;
         reader->recorder = recorder;
+    }
+}
+
+/* Who prints gigabytes must not fill the disk: what nobody will read goes. It is written by
+ * appending, so the next line stands at the new end. */
+static void give_back(struct qn_log_reader *reader)
+{
+    off_t size = lseek(reader->file, 0, SEEK_END);
+
+    if (size - reader->offset > UNREAD_MAX_BYTES && ftruncate(reader->file, reader->offset) == 0) {
+        reader->dropped_bytes += size - reader->offset;
     }
 }
 
@@ -82,6 +94,9 @@ void qn_log_read(struct qn_log_reader *reader, bool is_final)
         if (taken == 0) {
             break;
         }
+    }
+    if (reader->recorder != NULL && reader->lines >= LINES_MAX) {
+        give_back(reader);
     }
 }
 
@@ -112,7 +127,7 @@ static void record_tail(struct qn_log_reader *reader)
         return;
     }
     struct qn_str text = last_lines(qn_str(tail, (size_t)len));
-    off_t skipped = size - (off_t)text.len - reader->offset;
+    off_t skipped = size - (off_t)text.len - reader->offset + reader->dropped_bytes;
     (void)snprintf(left_out, sizeof(left_out), "(%lld bytes are left out here)",
                    (long long)skipped);
     reader->lines = LINES_MAX - TAIL_LINES_MAX;

@@ -10,7 +10,8 @@ struct qn_log_reader {
     struct qn_recorder *recorder; /* NULL: not opened */
     struct qn_str instance;       /* its access key, borrowed */
     int file;
-    off_t offset; /* of what was not read yet */
+    off_t offset;        /* of what was not read yet */
+    off_t dropped_bytes; /* of the file, unread */
     size_t lines;
 };
 

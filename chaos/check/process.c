@@ -208,6 +208,32 @@ void qn_process_kill_group(pid_t leader, int *ret_status)
     }
 }
 
+bool qn_process_is_shell(pid_t pid)
+{
+    static const char *const shells[] = {"sh\n", "dash\n", "bash\n", "ash\n", "zsh\n", "busybox\n"};
+    char path[64];
+    char name[32] = "";
+
+    (void)snprintf(path, sizeof(path), "/proc/%lld/comm", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    name[fread(name, 1, sizeof(name) - 1, file)] = '\0';
+    (void)fclose(file);
+    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+        if (strcmp(name, shells[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool qn_process_has_group(pid_t leader)
+{
+    return kill(-leader, 0) == 0;
+}
+
 static bool is_among(pid_t pid, const pid_t *pids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -30,6 +30,10 @@ bool qn_process_has_ended(pid_t pid, int *ret_status);
  * ret_status is the leader's; -1 when it had been reaped before. */
 void qn_process_kill_group(pid_t leader, int *ret_status);
 
+/* Whether the process is a shell; whether anybody is left in the group. */
+bool qn_process_is_shell(pid_t pid);
+bool qn_process_has_group(pid_t leader);
+
 /* SIGKILL to every child of this process but these, and to those that become its children thereby,
  * until none is left (at most 5 s). */
 void qn_process_kill_orphans(const pid_t *spared, size_t count);

@@ -24,6 +24,7 @@ enum {
     EARLY_EXITS_MAX = 5,
     SKIP_LEAST_MS = 100,
     SLOW_MESSAGE_MS = 5000,
+    GIVE_UP_MORE_MS = 60000,
     SLOW_TIMES_MAX = 10 /* so many times the limit, at most */
 };
 
@@ -339,6 +340,9 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
     if (run->is_interrupted) {
         return qn_fail(err, QN_ERR_INTERNAL, "interrupted");
     }
+    if (now_ms > run->give_up_at_ms) {
+        return qn_fail(err, QN_ERR_INTERNAL, "the scenario did not come to its end in time");
+    }
     qn_sink_run(run->sink);
     if (!reap(run, err) || !poll_trace(run, now_ms, err)) {
         return false;
@@ -393,6 +397,9 @@ static bool run_until_finished(struct qn_running *run, struct qn_error *err)
     int epoll = open_epoll(run);
     bool ok = true;
 
+    /* Beyond every other limit: nothing that a consumer or the server does can hold us up. */
+    run->give_up_at_ms = qn_clock_monotonic_ms() + 2 * run->options->startup_ms +
+                         SLOW_TIMES_MAX * limit_ms + GIVE_UP_MORE_MS;
     run->settle_ms = qn_terms_ms(&run->terms, run->scenario->settle);
     run->run_for_ms = qn_terms_ms(&run->terms, run->scenario->run_for);
     run->last_pass_ms = qn_clock_monotonic_ms();

@@ -16,11 +16,13 @@
 enum { QN_INSTANCES_MAX = 16 };
 
 struct qn_instance {
-    int number;    /* from 1 */
-    char name[32]; /* its access key: QUERN0001 */
-    pid_t pid;     /* 0: not running */
-    bool is_ready; /* it called ReceiveMessage, or the sink's ready */
-    bool was_told; /* a signal of ours may end it */
+    int number;         /* from 1 */
+    char name[32];      /* its access key: QUERN0001 */
+    pid_t pid;          /* 0: not running */
+    bool is_ready;      /* it called ReceiveMessage, or the sink's ready */
+    bool was_told;      /* a signal of ours may end it */
+    bool is_shell;      /* it was one when it was told to end */
+    bool shell_is_deaf; /* ... and its child was not told */
     int exits_before_ready;
     int last_status; /* of its last exit, as waitpid has it */
     /* Monotonic instants; 0: never. */
@@ -77,7 +79,8 @@ struct qn_running {
     int64_t last_pass_ms;
     int64_t visible, in_flight, delayed; /* of the source queue, when last asked */
     int trace_failures;
-    char trouble[400]; /* of a command of the user's; empty: none */
+    char trouble[400];     /* of a command of the user's; empty: none */
+    int64_t give_up_at_ms; /* monotonic: whatever happens */
     bool is_interrupted;
     bool is_over;
 };

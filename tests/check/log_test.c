@@ -120,3 +120,32 @@ Test(log, of_a_flood_the_beginning_and_the_end_are_kept)
     cr_expect(qn_str_starts_with(history.events[2000].reason, QN_STR("(11")));
     cr_expect(qn_str_ends_with(history.events[2000].reason, QN_STR("bytes are left out here)")));
 }
+
+Test(log, file_does_not_grow_without_bounds)
+{
+    char line[1001];
+
+    memset(line, 'x', 999);
+    line[999] = '\n';
+    line[1000] = '\0';
+    /* As a child writes: at the end, wherever that is. */
+    cr_assert_not_null(freopen(path, "a", file));
+    for (int i = 0; i < 60000; i++) {
+        (void)fputs(line, file);
+        if (i % 1000 == 0) {
+            (void)fflush(file);
+            qn_log_read(&reader, false);
+        }
+    }
+    print("last\n");
+    (void)fflush(file);
+    cr_expect_lt(lseek(reader.file, 0, SEEK_END), 20 * 1024 * 1024);
+    qn_log_close(&reader);
+    struct qn_check_event *last = &history.events[history.count - 1];
+    cr_expect_str_eq(last->reason.ptr, "last");
+    bool is_told = false;
+    for (size_t i = 0; i < history.count; i++) {
+        is_told = is_told || strstr(history.events[i].reason.ptr, "bytes are left out") != NULL;
+    }
+    cr_expect(is_told);
+}
