@@ -114,6 +114,8 @@ static const struct row rows[] = {
     {"start-live-held-own-credentials", QN_OUTCOME_PASS, ""},
     {"newest-handle-held", QN_OUTCOME_PASS, ""},
     {"newest-handle-broken", QN_OUTCOME_FAIL, "NEWEST-HANDLE"},
+    {"newest-handle-broken-stopped", QN_OUTCOME_FAIL, "NEWEST-HANDLE"},
+    {"newest-handle-held-died", QN_OUTCOME_PASS, ""},
     {"newest-handle-held-crossing", QN_OUTCOME_PASS, ""},
     {"newest-handle-held-second-run", QN_OUTCOME_PASS, ""},
     {"newest-handle-held-gone", QN_OUTCOME_PASS, ""},

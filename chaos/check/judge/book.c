@@ -119,6 +119,7 @@ static void end(struct qn_book *book, struct qn_lease *lease, enum qn_lease_end 
     lease->owner->held -= lease->life == lease->owner->life;
     lease->ended = event;
     lease->end = how;
+    lease->is_left = lease->life < lease->owner->life;
     lease->is_excused = lease->is_excused || how == QN_LEASE_TAKEN ||
                         lease->owner->disturbed_seq > since || book->disturbed_seq > since;
 }

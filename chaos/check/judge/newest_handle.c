@@ -49,8 +49,8 @@ static void judge(const struct message *message, struct qn_finding *finding)
 {
     const struct qn_lease *newest = message->newest;
 
-    /* The newer one may still be worked on. */
-    if (newest == message->used || newest->ended == NULL || newest->life < newest->owner->life) {
+    /* The newer one may still be worked on, or its process died over it. */
+    if (newest == message->used || newest->ended == NULL || newest->is_left || newest->is_excused) {
         return;
     }
     if (qn_finding_break(finding, QN_MUST,
