@@ -70,12 +70,17 @@ static void tell_early_end(const struct qn_running *run, struct qn_judgement *ju
     for (size_t i = 0; i < run->instance_count; i++) {
         const struct qn_instance *instance = &run->instances[i];
         int status = instance->last_status;
+        bool is_gone = instance->exits_before_ready == 1 && !instance->was_told;
+        char times[32] = "";
         if (instance->exits_before_ready > 1) {
+            (void)snprintf(times, sizeof(times), " %d times", instance->exits_before_ready);
+        }
+        if (is_gone || instance->exits_before_ready > 1) {
             (void)snprintf(judgement->text, sizeof(judgement->text),
-                           "the consumer ended %d times before its first ReceiveMessage (%s %d)",
-                           instance->exits_before_ready,
+                           "the consumer ended%s before its first ReceiveMessage (%s %d)%s", times,
                            WIFSIGNALED(status) ? "signal" : "exit code",
-                           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                           is_gone ? " and is not started again" : "");
         }
     }
 }

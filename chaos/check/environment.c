@@ -34,6 +34,12 @@ static struct qn_str value_of(struct qn_running *run, const struct qn_instance *
     if (qn_str_equal(name, QN_STR("dlq_url"))) {
         return seen_from_there(run, run->dlq_url != NULL ? run->dlq_url : "");
     }
+    if (qn_str_equal(name, QN_STR("output_queue_url"))) {
+        return seen_from_there(run, run->output_queue_url != NULL ? run->output_queue_url : "");
+    }
+    if (qn_str_equal(name, QN_STR("retry_queue_url"))) {
+        return seen_from_there(run, run->retry_queue_url != NULL ? run->retry_queue_url : "");
+    }
     if (qn_str_equal(name, QN_STR("endpoint"))) {
         return seen_from_there(run, run->server.endpoint);
     }
@@ -99,6 +105,8 @@ static const char *const variables[] = {
     "QUERN_QUEUE_NAME={queue_name}",
     "QUERN_QUEUE_ARN=arn:aws:sqs:us-east-1:000000000000:{queue_name}",
     "QUERN_DLQ_URL={dlq_url}",
+    "QUERN_OUTPUT_QUEUE_URL={output_queue_url}",
+    "QUERN_RETRY_QUEUE_URL={retry_queue_url}",
     "QUEUE_URL={queue_url}",
     "SQS_QUEUE_URL={queue_url}",
     "QUERN_SINK_URL={sink}",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "chaos/check/declared.h"
 #include "chaos/check/process.h"
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
@@ -89,6 +90,19 @@ static void end_those_who_left(const struct qn_running *run)
     }
 }
 
+/* As its supervisor does, who is the scenario when the harness ended it, and else as declared. */
+static bool is_restarted(const struct qn_running *run, const struct qn_instance *instance,
+                         int status)
+{
+    const char *policy = run->options->restart;
+    bool is_failure = !WIFEXITED(status) || !qn_declared_exit(run->options, WEXITSTATUS(status));
+
+    if (!run->scenario->restarts || instance->was_told || strcmp(policy, "always") == 0) {
+        return run->scenario->restarts;
+    }
+    return strcmp(policy, "on-failure") == 0 && is_failure;
+}
+
 void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance, int status)
 {
     pid_t pid = instance->pid;
@@ -120,7 +134,7 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
     }
     if (instance->respawn_wait_ms >= 0) {
         instance->respawn_at_ms = qn_clock_monotonic_ms() + instance->respawn_wait_ms + 1;
-    } else if (run->scenario->restarts) {
+    } else if (is_restarted(run, instance, status)) {
         instance->respawn_at_ms = qn_clock_monotonic_ms() + run->terms.in.restart_ms;
     }
 }

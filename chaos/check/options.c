@@ -151,6 +151,28 @@ static bool is_queue_name(struct qn_str name)
     return ok;
 }
 
+static bool check_queue_names(const struct qn_check_options *options, struct qn_error *err)
+{
+    const struct {
+        const char *option;
+        const char *name;
+    } queues[] = {{"--queue-name", options->queue_name},
+                  {"--output-queue", options->output_queue},
+                  {"--retry-queue", options->retry_queue}};
+
+    for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+        const char *name = queues[i].name;
+        if (name != NULL && !is_queue_name(qn_str_from_cstr(name))) {
+            return qn_fail(
+                err, QN_ERR_INVALID_PARAMETER_VALUE,
+                "%s takes 1 to %d letters, digits, '-' and '_', and .fifo behind them for "
+                "a FIFO queue, not \"%s\"",
+                queues[i].option, QUEUE_NAME_MAX, name);
+        }
+    }
+    return true;
+}
+
 /* Which words start the consumer. */
 static bool settle_command(struct qn_check_options *options, bool is_given, struct qn_error *err)
 {
@@ -173,12 +195,8 @@ static bool settle_command(struct qn_check_options *options, bool is_given, stru
         const char *const words[] = {"sh", "-c", options->start_command, NULL};
         memcpy(options->command, words, sizeof(words));
     }
-    if (options->queue_name != NULL && !is_queue_name(qn_str_from_cstr(options->queue_name))) {
-        return qn_fail(
-            err, QN_ERR_INVALID_PARAMETER_VALUE,
-            "--queue-name takes 1 to %d letters, digits, '-' and '_' (.fifo is added for "
-            "the profile fifo), not \"%s\"",
-            QUEUE_NAME_MAX, options->queue_name);
+    if (!check_queue_names(options, err)) {
+        return false;
     }
     if (options->bodies.count > 0 && options->texts == NULL) {
         options->texts = new_texts();

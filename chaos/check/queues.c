@@ -65,6 +65,32 @@ static bool open_source(struct qn_running *run, struct qn_error *err)
     return qn_running_send(run, -1, err);
 }
 
+/* Queues that the consumer uses beside its source, by the names that are declared. */
+static bool create_declared(struct qn_running *run, struct qn_error *err)
+{
+    const struct {
+        const char *name;
+        char **url;
+    } queues[] = {{run->options->output_queue, &run->output_queue_url},
+                  {run->options->retry_queue, &run->retry_queue_url}};
+    struct quern_error cause;
+
+    for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+        if (queues[i].name == NULL) {
+            continue;
+        }
+        bool is_fifo = qn_str_ends_with(qn_str_from_cstr(queues[i].name), QN_STR(".fifo"));
+        json_t *attributes = is_fifo ? json_pack("{s:s}", "FifoQueue", "true") : json_object();
+        bool ok = quern_create_queue(run->server.client, queues[i].name, attributes, queues[i].url,
+                                     &cause);
+        json_decref(attributes);
+        if (!ok) {
+            return qn_server_fail(err, queues[i].name, &cause);
+        }
+    }
+    return true;
+}
+
 bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
 {
     const char *suffix = run->options->is_fifo ? ".fifo" : "";
@@ -78,6 +104,9 @@ bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
     run->queue_name = qn_arena_format(&run->arena, "%.*s%s", QN_STR_ARG(name), suffix);
     if (run->scenario->has_dlq) {
         run->dlq_name = qn_arena_format(&run->arena, "%.*s-dlq%s", QN_STR_ARG(name), suffix);
+    }
+    if (!create_declared(run, err)) {
+        return false;
     }
     if (qn_str_is_none(run->scenario->created_after)) {
         return open_source(run, err);

@@ -259,10 +259,13 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t li
 
     if (run->ready_virtual_ms == 0) {
         bool gives_up = now_ms - run->first_spawn_ms > run->options->startup_ms;
+        bool all_are_gone = true;
         for (size_t i = 0; i < run->instance_count; i++) {
-            gives_up = gives_up || run->instances[i].exits_before_ready >= EARLY_EXITS_MAX;
+            const struct qn_instance *instance = &run->instances[i];
+            gives_up = gives_up || instance->exits_before_ready >= EARLY_EXITS_MAX;
+            all_are_gone = all_are_gone && instance->pid == 0 && instance->respawn_at_ms == 0;
         }
-        return gives_up;
+        return gives_up || (all_are_gone && !is_pending);
     }
     if (run->drained_since_ms != 0 && !is_pending && since_ready_ms(run) >= run->run_for_ms) {
         int64_t settle_ms = run->settle_ms;

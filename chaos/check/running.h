@@ -62,6 +62,7 @@ struct qn_running {
     /* Queues. */
     struct qn_str queue_name, dlq_name;
     char *queue_url, *dlq_url;
+    char *output_queue_url, *retry_queue_url; /* NULL: not declared */
     struct qn_terms terms;
     bool is_queue_there;   /* the source; it may be made later */
     int64_t queue_wait_ms; /* from the first start until it is made */

@@ -244,6 +244,8 @@ void qn_running_tear_down(struct qn_running *run)
     qn_sink_close(run->sink);
     quern_text_free(run->queue_url);
     quern_text_free(run->dlq_url);
+    quern_text_free(run->output_queue_url);
+    quern_text_free(run->retry_queue_url);
     qn_server_stop(&run->server);
     qn_faults_done(&run->faults);
     qn_watch_done(&run->watch);
