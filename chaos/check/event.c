@@ -1,7 +1,5 @@
-/* One event as a JSON line and back. */
-#include <jansson.h>
-
-#include "chaos/check/history.h"
+/* The members of an event, and an event as a JSON line. Reading: event_read.c. */
+#include "chaos/check/event_fields.h"
 
 static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_OTHER] = "",
@@ -38,19 +36,15 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
 
 #define TEXT(name, member)                                                                         \
     {                                                                                              \
-        (name), true, offsetof(struct qn_check_event, member)                                      \
+        {(name), sizeof(name) - 1}, true, offsetof(struct qn_check_event, member)                  \
     }
 #define NUMBER(name, member)                                                                       \
     {                                                                                              \
-        (name), false, offsetof(struct qn_check_event, member)                                     \
+        {(name), sizeof(name) - 1}, false, offsetof(struct qn_check_event, member)                 \
     }
 
 /* The server's names are those of server/model/event.h. */
-static const struct {
-    const char *name;
-    bool is_text;
-    size_t offset;
-} fields[] = {
+const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
     TEXT("what", what),
     TEXT("req", req),
     TEXT("action", action),
@@ -87,16 +81,14 @@ static const struct {
     NUMBER("delayed", delayed),
 };
 
-enum { FIELD_COUNT = sizeof(fields) / sizeof(fields[0]) };
-
-static struct qn_str *text_at(struct qn_check_event *event, size_t i)
+struct qn_str *qn_check_field_text(struct qn_check_event *event, size_t field)
 {
-    return (struct qn_str *)(void *)((char *)event + fields[i].offset);
+    return (struct qn_str *)(void *)((char *)event + qn_check_fields[field].offset);
 }
 
-static int64_t *number_at(struct qn_check_event *event, size_t i)
+int64_t *qn_check_field_number(struct qn_check_event *event, size_t field)
 {
-    return (int64_t *)(void *)((char *)event + fields[i].offset);
+    return (int64_t *)(void *)((char *)event + qn_check_fields[field].offset);
 }
 
 const char *qn_check_kind_name(enum qn_check_kind kind)
@@ -107,113 +99,14 @@ const char *qn_check_kind_name(enum qn_check_kind kind)
 void qn_check_event_init(struct qn_check_event *event, enum qn_check_kind kind)
 {
     *event = (struct qn_check_event){.kind = kind};
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (!fields[i].is_text) {
-            *number_at(event, i) = QN_EVENT_NO_INT;
+    for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
+        if (!qn_check_fields[i].is_text) {
+            *qn_check_field_number(event, i) = QN_EVENT_NO_INT;
         }
     }
     event->max = QN_EVENT_NO_INT;
     event->wait = QN_EVENT_NO_INT;
     event->visibility = QN_EVENT_NO_INT;
-}
-
-static struct qn_str copy_text(struct qn_arena *arena, const json_t *value)
-{
-    return json_is_string(value)
-               ? qn_arena_copy(arena, qn_str(json_string_value(value), json_string_length(value)))
-               : QN_STR_NONE;
-}
-
-static enum qn_check_kind kind_of(const char *name)
-{
-    for (int kind = QN_CHECK_OTHER + 1; kind < QN_CHECK_KIND_COUNT; kind++) {
-        if (strcmp(kind_names[kind], name) == 0) {
-            return (enum qn_check_kind)kind;
-        }
-    }
-    return QN_CHECK_OTHER;
-}
-
-/* Query requests carry their numbers as text. */
-static int64_t parameter(const json_t *parameters, const char *name)
-{
-    const json_t *value = json_object_get(parameters, name);
-    int64_t number;
-
-    if (json_is_integer(value)) {
-        return json_integer_value(value);
-    }
-    if (json_is_string(value) && qn_str_to_int64(qn_str_from_cstr(json_string_value(value)),
-                                                 INT32_MIN, INT32_MAX, &number)) {
-        return number;
-    }
-    return QN_EVENT_NO_INT;
-}
-
-static void read_parameters(const json_t *parameters, struct qn_arena *arena,
-                            struct qn_check_event *event)
-{
-    const json_t *single = json_object_get(parameters, "ReceiptHandle");
-    const json_t *entries = json_object_get(parameters, "Entries");
-    size_t i;
-    const json_t *entry;
-
-    event->max = parameter(parameters, "MaxNumberOfMessages");
-    event->wait = parameter(parameters, "WaitTimeSeconds");
-    event->visibility = parameter(parameters, "VisibilityTimeout");
-    size_t room = json_array_size(entries) + 1;
-    struct qn_str *handles = qn_arena_alloc(arena, room * sizeof(*handles));
-    event->handles = handles;
-    if (json_is_string(single)) {
-        handles[event->handle_count++] = copy_text(arena, single);
-    }
-    json_array_foreach(entries, i, entry)
-    {
-        const json_t *handle = json_object_get(entry, "ReceiptHandle");
-        if (json_is_string(handle)) {
-            handles[event->handle_count++] = copy_text(arena, handle);
-        }
-    }
-}
-
-bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,
-                         struct qn_check_event *ret_event, uint64_t *ret_missed,
-                         bool *ret_is_header, struct qn_error *err)
-{
-    json_error_t where;
-    json_t *object = json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, &where);
-    const char *kind = json_string_value(json_object_get(object, "kind"));
-
-    if (kind == NULL) {
-        json_decref(object);
-        return qn_fail(err, QN_ERR_MALFORMED_INPUT, "not an event: %.*s",
-                       QN_STR_ARG(qn_str_first(line, 120)));
-    }
-    qn_check_event_init(ret_event, kind_of(kind));
-    *ret_is_header = strcmp(kind, "header") == 0;
-    *ret_missed = 0;
-    if (strcmp(kind, "gap") == 0 || strcmp(kind, "missed") == 0) {
-        *ret_missed = (uint64_t)json_integer_value(json_object_get(object, "count"));
-    }
-    ret_event->seq = (uint64_t)json_integer_value(json_object_get(object, "seq"));
-    ret_event->lsn = (uint64_t)json_integer_value(json_object_get(object, "lsn"));
-    ret_event->vt = json_integer_value(json_object_get(object, "vt"));
-    ret_event->wt = json_integer_value(json_object_get(object, "wt"));
-    ret_event->replayed = json_is_true(json_object_get(object, "replayed"));
-    ret_event->raw = qn_arena_copy(arena, line);
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const json_t *value = json_object_get(object, fields[i].name);
-        if (fields[i].is_text) {
-            *text_at(ret_event, i) = copy_text(arena, value);
-        } else if (json_is_integer(value)) {
-            *number_at(ret_event, i) = json_integer_value(value);
-        }
-    }
-    if (ret_event->kind == QN_CHECK_API_IN) {
-        read_parameters(json_object_get(object, "params"), arena, ret_event);
-    }
-    json_decref(object);
-    return true;
 }
 
 void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf)
@@ -228,13 +121,14 @@ void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf
     qn_buf_append_format(buf, "{\"seq\":%llu,\"vt\":%lld,\"wt\":%lld,\"kind\":\"%s\"",
                          (unsigned long long)event->seq, (long long)event->vt, (long long)event->wt,
                          kind_names[event->kind]);
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (fields[i].is_text && !qn_str_is_none(*text_at(&copy, i))) {
-            qn_buf_append_format(buf, ",\"%s\":", fields[i].name);
-            qn_buf_append_json_string(buf, *text_at(&copy, i));
-        } else if (!fields[i].is_text && *number_at(&copy, i) != QN_EVENT_NO_INT) {
-            qn_buf_append_format(buf, ",\"%s\":%lld", fields[i].name,
-                                 (long long)*number_at(&copy, i));
+    for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
+        if (qn_check_fields[i].is_text && !qn_str_is_none(*qn_check_field_text(&copy, i))) {
+            qn_buf_append_format(buf, ",\"%s\":", qn_check_fields[i].name.ptr);
+            qn_buf_append_json_string(buf, *qn_check_field_text(&copy, i));
+        } else if (!qn_check_fields[i].is_text &&
+                   *qn_check_field_number(&copy, i) != QN_EVENT_NO_INT) {
+            qn_buf_append_format(buf, ",\"%s\":%lld", qn_check_fields[i].name.ptr,
+                                 (long long)*qn_check_field_number(&copy, i));
         }
     }
     if (event->replayed) {

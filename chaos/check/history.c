@@ -84,6 +84,16 @@ static int by_number(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
+static bool is_in_order(const struct qn_history *history)
+{
+    for (size_t i = 1; i < history->count; i++) {
+        if (history->events[i].seq < history->events[i - 1].seq) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A start of the server names the last entry that its store came back to. What it did beyond that
  * was forgotten. */
 static void mark_undone(struct qn_history *history)
@@ -111,19 +121,32 @@ static void fill(struct qn_str *known, struct qn_str *text)
     }
 }
 
+static void complete(struct qn_table *messages, struct qn_check_event *event)
+{
+    if (!qn_str_is_none(event->mid)) {
+        struct message *message = qn_table_at(messages, event->mid);
+        fill(&message->k, &event->k);
+        fill(&message->grp, &event->grp);
+        fill(&message->sn, &event->sn);
+    }
+}
+
 static void complete_messages(struct qn_history *history)
 {
     struct qn_table messages;
+    bool has_groups = false;
 
     qn_table_init(&messages, sizeof(struct message));
-    /* Twice: an event may stand before the one that tells its key. */
-    for (size_t i = 0; i < 2 * history->count; i++) {
-        struct qn_check_event *event = &history->events[i % history->count];
-        if (!qn_str_is_none(event->mid)) {
-            struct message *message = qn_table_at(&messages, event->mid);
-            fill(&message->k, &event->k);
-            fill(&message->grp, &event->grp);
-            fill(&message->sn, &event->sn);
+    for (size_t i = 0; i < history->count; i++) {
+        complete(&messages, &history->events[i]);
+        has_groups = has_groups || !qn_str_is_none(history->events[i].grp);
+    }
+    /* An event may stand before the one that tells its key. */
+    for (size_t i = 0; i < history->count; i++) {
+        struct qn_check_event *event = &history->events[i];
+        if (qn_str_is_none(event->k) ||
+            (has_groups && (qn_str_is_none(event->grp) || qn_str_is_none(event->sn)))) {
+            complete(&messages, event);
         }
     }
     qn_table_done(&messages);
@@ -131,7 +154,7 @@ static void complete_messages(struct qn_history *history)
 
 void qn_history_settle(struct qn_history *history)
 {
-    if (history->count > 0) {
+    if (!is_in_order(history)) {
         qsort(history->events, history->count, sizeof(*history->events), by_number);
     }
     mark_undone(history);

@@ -1,9 +1,11 @@
 /* `quern judge`: stored traces, judged again. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "chaos/check/check.h"
-#include "chaos/check/files.h"
 #include "chaos/check/report/report.h"
+
+enum { BLOCK = 1024 * 1024 };
 
 struct judging {
     struct qn_check_options options;
@@ -18,19 +20,49 @@ static int complain(const struct qn_error *err)
     return QN_CHECK_USAGE;
 }
 
+/* Block by block: a trace is as large as its events, and need not be there twice. */
+static bool read_blocks(FILE *file, struct qn_history *history, struct qn_error *err)
+{
+    struct qn_buf text;
+    char *block = qn_memory_new(BLOCK);
+    size_t len;
+    bool ok = true;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    while (ok && (len = fread(block, 1, BLOCK, file)) > 0) {
+        const char *last = memrchr(block, '\n', len);
+        size_t whole = last != NULL ? (size_t)(last - block) + 1 : 0;
+        qn_buf_append(&text, block, whole);
+        if (whole > 0) {
+            ok = qn_history_read(history, qn_buf_str(&text), err);
+            qn_buf_clear(&text);
+        }
+        qn_buf_append(&text, block + whole, len - whole);
+    }
+    ok = ok && qn_history_read(history, qn_buf_str(&text), err);
+    qn_buf_done(&text);
+    qn_memory_free(block);
+    return ok;
+}
+
 static bool read_history(const char *path, struct qn_history *history, struct qn_error *err)
 {
     struct qn_error reason;
-    struct qn_buf text;
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 
-    qn_buf_init(&text, SIZE_MAX / 2);
-    bool ok = qn_files_read(path, &text, err);
-    if (ok && !qn_history_read(history, qn_buf_str(&text), &reason)) {
-        ok = qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                     "%s is no trace of quern check --keep: %s", path, reason.message);
+    if (file == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, strerror(errno));
     }
-    qn_buf_done(&text);
-    return ok;
+    bool is_trace = read_blocks(file, history, &reason);
+    bool is_read = ferror(file) == 0;
+    if (file != stdin) {
+        (void)fclose(file);
+    }
+    if (!is_read) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: cannot be read", path);
+    }
+    return is_trace || qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                               "%s is no trace of quern check --keep: %s", path, reason.message);
 }
 
 static void print_judgement(FILE *file, const struct qn_history *history,

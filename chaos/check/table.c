@@ -24,16 +24,22 @@ void qn_table_done(struct qn_table *table)
     qn_arena_done(&table->arena);
 }
 
-void *qn_table_find(const struct qn_table *table, struct qn_str key)
+static void *find(const struct qn_table *table, struct qn_str key, uint64_t hash)
 {
-    struct qn_map_node *node = qn_map_find(&table->map, qn_str_hash(key), &key);
+    struct qn_map_node *node = qn_map_find(&table->map, hash, &key);
 
     return node != NULL ? QN_CONTAINER(node, struct qn_table_item, node)->value : NULL;
 }
 
+void *qn_table_find(const struct qn_table *table, struct qn_str key)
+{
+    return find(table, key, qn_str_hash(key));
+}
+
 void *qn_table_at(struct qn_table *table, struct qn_str key)
 {
-    void *found = qn_table_find(table, key);
+    uint64_t hash = qn_str_hash(key);
+    void *found = find(table, key, hash);
 
     if (found != NULL) {
         return found;
@@ -41,7 +47,7 @@ void *qn_table_at(struct qn_table *table, struct qn_str key)
     struct qn_table_item *item = qn_arena_alloc(&table->arena, sizeof(*item));
     item->key = qn_arena_copy(&table->arena, qn_str_is_none(key) ? QN_STR("") : key);
     item->value = qn_arena_alloc(&table->arena, table->item_size);
-    qn_map_insert(&table->map, &item->node, qn_str_hash(item->key));
+    qn_map_insert(&table->map, &item->node, hash);
     if (table->last != NULL) {
         table->last->next = item;
     } else {
