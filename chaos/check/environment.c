@@ -6,10 +6,23 @@
 /* Where server and sink are for this machine. */
 #define HERE "127.0.0.1"
 
-/* An address of ours as the consumer reaches it, which may be from a container. */
-static struct qn_str seen_from_there(struct qn_running *run, const char *url)
+/* Of several instances each has a port of its own. */
+static int port_of(const struct qn_running *run, const struct qn_instance *instance)
+{
+    return run->server.ports[instance->number - 1];
+}
+
+/* An address of the server as the instance reaches it, which may be from a container. */
+static struct qn_str seen_from_there(struct qn_running *run, const struct qn_instance *instance,
+                                     const char *url)
 {
     struct qn_str text = qn_str_from_cstr(url);
+    struct qn_str first = qn_str_from_cstr(run->server.endpoint);
+
+    if (instance->number > 1 && qn_str_starts_with(text, first)) {
+        text = qn_arena_format(&run->arena, "http://" HERE ":%d%.*s", port_of(run, instance),
+                               QN_STR_ARG(qn_str_from(text, first.len)));
+    }
     struct qn_str here = QN_STR("http://" HERE);
 
     if (run->options->endpoint_host == NULL || !qn_str_starts_with(text, here)) {
@@ -26,13 +39,13 @@ static struct qn_str value_of(struct qn_running *run, const struct qn_instance *
     const char *host = run->options->endpoint_host;
 
     if (qn_str_equal(name, QN_STR("queue_url"))) {
-        return seen_from_there(run, run->queue_url);
+        return seen_from_there(run, instance, run->queue_url);
     }
     if (qn_str_equal(name, QN_STR("queue_name"))) {
         return run->queue_name;
     }
     if (qn_str_equal(name, QN_STR("dlq_url"))) {
-        return seen_from_there(run, run->dlq_url != NULL ? run->dlq_url : "");
+        return seen_from_there(run, instance, run->dlq_url != NULL ? run->dlq_url : "");
     }
     if (qn_str_equal(name, QN_STR("output_queue_url"))) {
         return seen_from_there(run, run->output_queue_url != NULL ? run->output_queue_url : "");
@@ -41,13 +54,13 @@ static struct qn_str value_of(struct qn_running *run, const struct qn_instance *
         return seen_from_there(run, run->retry_queue_url != NULL ? run->retry_queue_url : "");
     }
     if (qn_str_equal(name, QN_STR("endpoint"))) {
-        return seen_from_there(run, run->server.endpoint);
+        return seen_from_there(run, instance, run->server.endpoint);
     }
     if (qn_str_equal(name, QN_STR("host"))) {
         return qn_str_from_cstr(host != NULL ? host : HERE);
     }
     if (qn_str_equal(name, QN_STR("port"))) {
-        return qn_arena_format(&run->arena, "%d", run->server.port);
+        return qn_arena_format(&run->arena, "%d", port_of(run, instance));
     }
     if (qn_str_equal(name, QN_STR("sink"))) {
         return qn_arena_format(&run->arena, "http://%s:%d", host != NULL ? host : HERE,

@@ -63,6 +63,7 @@ const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
     TEXT("rule", rule),
     TEXT("target", target),
     NUMBER("conn", conn),
+    NUMBER("port", port),
     NUMBER("attempt", attempt),
     NUMBER("status", status),
     NUMBER("n", n),

@@ -1,9 +1,8 @@
 /* The merged list of events of one scenario. */
 #include "chaos/check/history.h"
 
+#include <jansson.h>
 #include <stdlib.h>
-
-#include "chaos/check/table.h"
 
 /* What is known of a message by its id. */
 struct message {
@@ -18,8 +17,70 @@ void qn_history_init(struct qn_history *history)
     qn_arena_init(&history->arena, SIZE_MAX / 2);
 }
 
+void qn_history_add_port(struct qn_history *history, int64_t port, const char *instance)
+{
+    if (history->port_count < QN_HISTORY_PORTS_MAX) {
+        struct qn_history_port *item = &history->ports[history->port_count++];
+        item->port = port;
+        (void)snprintf(item->instance, sizeof(item->instance), "%s", instance);
+    }
+}
+
+/* Of a trace that was stored. */
+static void read_ports(struct qn_history *history, struct qn_str header)
+{
+    json_t *json = json_loadb(header.ptr, header.len, JSON_ALLOW_NUL, NULL);
+    const char *name;
+    json_t *port;
+
+    json_object_foreach(json_object_get(json_object_get(json, "run"), "ports"), name, port)
+    {
+        qn_history_add_port(history, json_integer_value(port), name);
+    }
+    json_decref(json);
+}
+
+/* The instance that has the port; NULL: none, or the access key is one that we gave. */
+static const char *by_port(const struct qn_history *history, const struct qn_check_event *event)
+{
+    if (qn_str_starts_with(event->instance, QN_STR("QUERN"))) {
+        return NULL;
+    }
+    for (size_t i = 0; i < history->port_count; i++) {
+        if (history->ports[i].port == event->port) {
+            return history->ports[i].instance;
+        }
+    }
+    return NULL;
+}
+
+/* Calls say on which port they came, and what they did says by which call. */
+static void name_caller(struct qn_history *history, struct qn_check_event *event)
+{
+    if (history->port_count < 2 || qn_str_is_none(event->req)) {
+        return;
+    }
+    if (history->callers == NULL) {
+        history->callers = qn_memory_new(sizeof(*history->callers));
+        qn_table_init(history->callers, sizeof(struct qn_str));
+    }
+    const char *name = event->kind == QN_CHECK_API_IN ? by_port(history, event) : NULL;
+    if (name != NULL) {
+        *(struct qn_str *)qn_table_at(history->callers, event->req) =
+            qn_arena_copy(&history->arena, qn_str_from_cstr(name));
+    }
+    const struct qn_str *caller = qn_table_find(history->callers, event->req);
+    if (caller != NULL && !qn_str_is_none(event->instance)) {
+        event->instance = *caller;
+    }
+}
+
 void qn_history_done(struct qn_history *history)
 {
+    if (history->callers != NULL) {
+        qn_table_done(history->callers);
+        qn_memory_free(history->callers);
+    }
     qn_memory_free(history->events);
     qn_arena_done(&history->arena);
     *history = (struct qn_history){0};
@@ -69,7 +130,9 @@ bool qn_history_read(struct qn_history *history, struct qn_str text, struct qn_e
         history->missed += missed;
         if (is_header) {
             history->header = event.raw;
+            read_ports(history, event.raw);
         } else if (missed == 0) {
+            name_caller(history, &event);
             append(history, &event);
         }
     }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "chaos/check/table.h"
 #include "server/base/error.h"
 #include "server/model/event.h"
 
@@ -58,7 +59,7 @@ struct qn_check_event {
     struct qn_str mid, k, h, grp, sn;
     struct qn_str reason, rule, target;
     struct qn_str ik, step, what;
-    int64_t conn, attempt, status, n, deadline, match, from, to, count;
+    int64_t conn, port, attempt, status, n, deadline, match, from, to, count;
     int64_t pid, exit_code, signal, run, work_ms;
     int64_t visible, in_flight, delayed; /* of mark end */
     /* Out of the parameters of api.in. */
@@ -68,6 +69,14 @@ struct qn_check_event {
     struct qn_str raw; /* the line it came from; none for the harness's own */
 };
 
+/* The listener that an instance was given: who has fixed credentials is known by it. */
+struct qn_history_port {
+    int64_t port;
+    char instance[32]; /* its access key */
+};
+
+enum { QN_HISTORY_PORTS_MAX = 16 };
+
 struct qn_history {
     struct qn_check_event *events;
     size_t count;
@@ -75,6 +84,10 @@ struct qn_history {
     struct qn_arena arena; /* of all texts */
     struct qn_str header;  /* the line of kind "header", none without one */
     uint64_t missed;       /* events that were gone before they could be read */
+    /* Also in the header, as run.ports. */
+    struct qn_history_port ports[QN_HISTORY_PORTS_MAX];
+    size_t port_count;
+    struct qn_table *callers; /* struct qn_str by request: whose it is, where a port has told */
 };
 
 void qn_check_event_init(struct qn_check_event *event, enum qn_check_kind kind);
@@ -86,6 +99,8 @@ QN_MUST_CHECK bool qn_check_event_read(struct qn_str line, struct qn_arena *aren
 void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf);
 
 void qn_history_init(struct qn_history *history);
+/* From here on, calls on this port are this instance's, unless their access key is known. */
+void qn_history_add_port(struct qn_history *history, int64_t port, const char *instance);
 void qn_history_done(struct qn_history *history);
 /* Copies the event and its texts. */
 void qn_history_add(struct qn_history *history, const struct qn_check_event *event);

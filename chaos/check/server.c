@@ -16,6 +16,7 @@
 #define LOOPBACK "127.0.0.1"
 #define EVERYWHERE "0.0.0.0"
 
+enum { ARGUMENTS_MAX = 20 + 2 * QN_SERVER_PORTS_MAX };
 enum { START_LIMIT_MS = 20000, START_ATTEMPTS = 3, STOP_LIMIT_MS = 5000, PATH_ROOM = 4200 };
 
 bool qn_server_fail(struct qn_error *err, const char *what, const struct quern_error *cause)
@@ -41,10 +42,27 @@ static int free_port(void)
     return port;
 }
 
+/* Of the instances behind the first. Where the arguments end now. */
+static size_t add_listeners(const struct qn_server *server, const char **argv, char (*binds)[80])
+{
+    size_t count = 0;
+
+    while (argv[count] != NULL) {
+        count++;
+    }
+    for (size_t i = 1; i < server->options.port_count; i++) {
+        (void)snprintf(binds[i], sizeof(binds[i]), "%s:%d", server->options.bind, server->ports[i]);
+        argv[count++] = "--bind";
+        argv[count++] = binds[i];
+    }
+    return count;
+}
+
 static bool spawn(struct qn_server *server, int64_t virtual_ms, struct qn_error *err)
 {
     static const char *const environment[] = {"QUERN_LOG=info", NULL};
     char bind[80];
+    char binds[QN_SERVER_PORTS_MAX][80];
     char loopback[32];
     char database[PATH_ROOM];
     char clock[48];
@@ -60,11 +78,16 @@ static bool spawn(struct qn_server *server, int64_t virtual_ms, struct qn_error 
     (void)snprintf(log, sizeof(log), "%s/server.log", o->directory);
     /* The harness itself comes by the loopback, whatever the consumer does. */
     bool needs_both = strcmp(o->bind, LOOPBACK) != 0 && strcmp(o->bind, EVERYWHERE) != 0;
-    const char *const argv[] = {
+    const char *argv[ARGUMENTS_MAX] = {
         o->program, "serve",   "--bind", bind,      "--db",
         database,   "--clock", clock,    "--trace", server->trace_path,
-        "--region", "any",     "--seed", seed,      needs_both ? "--bind" : NULL,
-        loopback,   NULL};
+        "--region", "any",     "--seed", seed,      NULL};
+    size_t count = add_listeners(server, argv, binds);
+    if (needs_both) {
+        argv[count++] = "--bind";
+        argv[count++] = loopback;
+    }
+    argv[count] = NULL;
     const struct qn_spawn child = {
         .argv = (char *const *)(const void *)argv,
         .environment = environment,
@@ -131,7 +154,10 @@ static bool aim(struct qn_server *server, struct qn_error *err)
 
     quern_client_free(server->client);
     server->client = NULL;
-    server->port = free_port();
+    for (size_t i = 0; i < server->options.port_count; i++) {
+        server->ports[i] = free_port();
+    }
+    server->port = server->ports[0];
     (void)snprintf(server->endpoint, sizeof(server->endpoint), "http://" LOOPBACK ":%d",
                    server->port);
     const struct quern_options client = {

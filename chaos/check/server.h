@@ -14,11 +14,15 @@ struct qn_server_options {
     const char *bind;      /* address to listen on */
     const char *directory; /* for the database, the trace and the log */
     uint64_t seed;
+    size_t port_count; /* that it listens on, one for each instance; at least 1 */
 };
+
+enum { QN_SERVER_PORTS_MAX = 16 };
 
 struct qn_server {
     struct qn_server_options options;
-    int port;
+    int port; /* the first of all */
+    int ports[QN_SERVER_PORTS_MAX];
     pid_t pid; /* 0: not running */
     char endpoint[64];
     char trace_path[4096];

@@ -15,6 +15,32 @@ static const char *rule_for_server(struct qn_running *run, struct qn_str text)
     return has_own_bodies ? qn_bodies_rule(&run->load, text, &run->arena).ptr : text.ptr;
 }
 
+static size_t instance_limit(const struct qn_running *run)
+{
+    int64_t limit = run->scenario->instance_count + qn_scenario_spawn_count(run->scenario);
+
+    return limit < QN_INSTANCES_MAX ? (size_t)limit : QN_INSTANCES_MAX;
+}
+
+/* Each of several has a port of its own. */
+static void name_ports(struct qn_running *run)
+{
+    for (size_t i = 0; run->instance_limit > 1 && i < run->instance_limit; i++) {
+        qn_history_add_port(&run->history, run->server.ports[i], run->instances[i].name);
+    }
+}
+
+static json_t *ports_json(const struct qn_running *run)
+{
+    json_t *ports = json_object();
+
+    for (size_t i = 0; i < run->history.port_count; i++) {
+        const struct qn_history_port *item = &run->history.ports[i];
+        json_object_set_new(ports, item->instance, json_integer(item->port));
+    }
+    return ports;
+}
+
 static bool add_rules(struct qn_running *run, struct qn_error *err)
 {
     for (size_t i = 0; i < run->faults.count; i++) {
@@ -99,6 +125,7 @@ static void write_header(struct qn_running *run)
         json_object_set_new(facts, numbers[i].name, json_integer(numbers[i].value));
     }
     json_object_set_new(facts, "dead", dead_keys(run));
+    json_object_set_new(facts, "ports", ports_json(run));
     json_object_set_new(facts, "declared", qn_declared_json(o));
     add_command(run, facts);
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
@@ -192,10 +219,8 @@ static bool open_sink(struct qn_running *run, struct qn_error *err)
 
 static void name_instances(struct qn_running *run)
 {
-    int64_t limit = run->scenario->instance_count + qn_scenario_spawn_count(run->scenario);
-
     run->instance_count = (size_t)run->scenario->instance_count;
-    run->instance_limit = limit < QN_INSTANCES_MAX ? (size_t)limit : QN_INSTANCES_MAX;
+    run->instance_limit = instance_limit(run);
     for (size_t i = 0; i < run->instance_limit; i++) {
         run->instances[i].number = (int)i + 1;
         (void)snprintf(run->instances[i].name, sizeof(run->instances[i].name), "QUERN%04zu", i + 1);
@@ -209,6 +234,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         .bind = run->options->bind_address,
         .directory = run->directory,
         .seed = run->seed,
+        .port_count = instance_limit(run),
     };
 
     qn_arena_init(&run->arena, SIZE_MAX / 2);
@@ -220,6 +246,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         !qn_server_start(&run->server, &server, &run->recorder, err)) {
         return false;
     }
+    name_ports(run);
     const struct qn_load_options load = {
         .is_fifo = run->options->is_fifo,
         .seed = run->seed,

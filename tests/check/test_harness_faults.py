@@ -18,7 +18,7 @@ LOAD = ["ok count=8 work=50ms"]
 
 
 class Run:
-    def __init__(self, folder, faults, **members):
+    def __init__(self, folder, faults, command=None, **members):
         document = {
             "id": "mine.run", "title": "made by a test", "profiles": ["standard"], "severity": "must", "needs": ["none"],
             "queue": {"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 5}, "instances": {"count": 1},
@@ -29,7 +29,7 @@ class Run:
         debian("python3-boto3")
         done = subprocess.run(
             [PROGRAM, "check", "--scenario", str(folder / "mine.json"), "--only", "mine.*", "--keep", str(folder / "kept"),
-             "--", "/usr/bin/python3", str(ROOT / "tests" / "consumers" / "reference.py")],
+             "--", *(command or ["/usr/bin/python3", str(ROOT / "tests" / "consumers" / "reference.py")])],
             capture_output=True, text=True, timeout=120, cwd=folder, stdin=subprocess.DEVNULL,
             env={k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "QUERN_"))},
         )
@@ -147,3 +147,14 @@ def test_messages_and_the_queue_come_when_the_scenario_says(run):
     assert done.header["run"]["dead"] == []
     end = done.of("mark", reason="end")[0]
     assert end["vt"] - ready["vt"] >= 3000
+
+
+def test_instances_with_fixed_credentials_are_told_apart_by_their_ports(run):
+    worker = "/usr/bin/python3 %s" % (ROOT / "tests" / "consumers" / "reference.py")
+    done = run(["on work.begin where key=k-010 once do kill instance=2 as second"],
+               command=["/bin/sh", "-c", "AWS_ACCESS_KEY_ID=fixed exec " + worker],
+               instances={"count": 2}, load=["ok count=40 work=50ms"]).passed()
+    ports = done.header["run"]["ports"]
+    assert sorted(ports) == ["QUERN0001", "QUERN0002"]
+    assert {e["port"] for e in done.of("api.in", instance="fixed")} == set(ports.values())
+    assert {e["instance"] for e in done.of("proc", what="ready")} == {"QUERN0001", "QUERN0002"}
