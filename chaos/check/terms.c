@@ -2,6 +2,7 @@
 #include "chaos/check/terms.h"
 
 enum { BATCH_UNKNOWN = 10, PREFETCH_UNKNOWN = 10, FAST, NORMAL, REAL };
+enum { SLOW_MS = 1000 };
 
 static int tempo_of(const struct qn_check_options *options)
 {
@@ -48,6 +49,16 @@ static int64_t fair_ms(const struct qn_terms *terms, const struct qn_scenario *s
                : batch * (total_ms / count) * 3 / (2 * concurrency) + longest_ms + 1000;
 }
 
+/* What the consumer needs for a message by itself, half as much again: a process that is started
+ * for each call takes seconds, and its lease is its own affair as long as it asks for none of its
+ * own. */
+static int64_t own_ms(const struct qn_profile *learned)
+{
+    return learned->is_known && learned->handling_p99_ms > SLOW_MS
+               ? learned->handling_p99_ms * 3 / 2 + 1000
+               : 0;
+}
+
 void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
                    const struct qn_check_options *options, const struct qn_profile *learned)
 {
@@ -70,6 +81,7 @@ void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
     terms->in.history = &terms->nothing;
     terms->in.restart_ms = qn_terms_ms(terms, scenario->restart_delay);
     int64_t fair = fair_ms(terms, scenario, learned);
+    fair = fair > own_ms(learned) ? fair : own_ms(learned);
     if (asked_ms == 0 && learned->heartbeat_ms == 0 && fair > terms->in.visibility_ms) {
         terms->in.visibility_ms = (fair + 999) / 1000 * 1000;
     }

@@ -69,6 +69,16 @@ Test(terms, consumer_without_a_heartbeat_gets_room_for_its_batch)
     cr_expect_eq(terms_of("ok count=20 work=1s").visibility_ms, 4000);
 }
 
+Test(terms, consumer_that_is_slow_by_itself_gets_a_longer_lease)
+{
+    learned.handling_p99_ms = 1000;
+    cr_expect_eq(terms_of("ok").visibility_ms, 4000);
+    learned.handling_p99_ms = 4700;
+    cr_expect_eq(terms_of("ok").visibility_ms, 9000);
+    learned.heartbeat_ms = 2000;
+    cr_expect_eq(terms_of("ok").visibility_ms, 4000, "it takes care of its leases");
+}
+
 Test(terms, work_that_is_measured_by_the_lease_does_not_lengthen_it)
 {
     cr_expect_eq(terms_of("ok count=20 work=2*V").visibility_ms, 4000);
