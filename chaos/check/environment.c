@@ -48,10 +48,12 @@ static struct qn_str value_of(struct qn_running *run, const struct qn_instance *
         return seen_from_there(run, instance, run->dlq_url != NULL ? run->dlq_url : "");
     }
     if (qn_str_equal(name, QN_STR("output_queue_url"))) {
-        return seen_from_there(run, run->output_queue_url != NULL ? run->output_queue_url : "");
+        return seen_from_there(run, instance,
+                               run->output_queue_url != NULL ? run->output_queue_url : "");
     }
     if (qn_str_equal(name, QN_STR("retry_queue_url"))) {
-        return seen_from_there(run, run->retry_queue_url != NULL ? run->retry_queue_url : "");
+        return seen_from_there(run, instance,
+                               run->retry_queue_url != NULL ? run->retry_queue_url : "");
     }
     if (qn_str_equal(name, QN_STR("endpoint"))) {
         return seen_from_there(run, instance, run->server.endpoint);
