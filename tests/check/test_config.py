@@ -61,6 +61,12 @@ def test_declarations_stand_in_the_header_and_flags_win(everything):
         "output_queue": "out", "expect_exit": [9], "restart": "on-failure"}
 
 
+def test_a_trace_that_is_judged_again_says_what_was_declared(everything):
+    _, folder, texts = everything
+    answer = run("judge", "--json", "-", str(folder / "kept" / (QUICK + ".jsonl")))
+    assert json.loads(answer.stdout)["consumer"]["declared"] == json.loads(texts["json"])["consumer"]["declared"]
+
+
 def test_a_waiver_is_seen_in_every_report(everything):
     answer, _, texts = everything
     assert "SKIP  std.delete-lost" in answer.stdout
@@ -68,6 +74,7 @@ def test_a_waiver_is_seen_in_every_report(everything):
     assert "2 skip (1 waived)" in answer.stdout  # fifo.order is not of the profile
     report = json.loads(texts["json"])
     jsonschema.validate(report, SCHEMA)
+    assert report["consumer"]["declared"]["poison"] == "quarantine"
     (waived,) = [one for one in report["scenarios"] if "waived" in one]
     assert (waived["id"], waived["verdict"], waived["waived"]) == ("std.delete-lost", "SKIP", "no deletes here")
     (case,) = [case for case in junit.read(texts["junit"]).iter("testcase") if case.get("name") == "delete-lost"]

@@ -1,4 +1,5 @@
 /* The JSON report. Its members keep their names and meanings within one schema number. */
+#include "chaos/check/declared.h"
 #include "chaos/check/json_text.h"
 #include "chaos/check/report/report.h"
 
@@ -44,6 +45,26 @@ static json_t *learned(const struct qn_profile *profile)
     return object;
 }
 
+/* Traces say themselves what was declared when they were made. */
+static json_t *declared(const struct qn_report *report)
+{
+    json_t *said = NULL;
+    bool has_trace = false;
+
+    for (size_t i = 0; i < report->count && said == NULL; i++) {
+        struct qn_str line = report->entries[i].result.history.header;
+        json_t *header =
+            qn_str_is_none(line) ? NULL : json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, NULL);
+        has_trace = has_trace || header != NULL;
+        said = json_incref(json_object_get(json_object_get(header, "run"), "declared"));
+        json_decref(header);
+    }
+    if (said == NULL) {
+        said = has_trace ? json_object() : qn_declared_json(report->options);
+    }
+    return said;
+}
+
 static json_t *consumer(const struct qn_report *report)
 {
     json_t *argv = json_array();
@@ -52,7 +73,8 @@ static json_t *consumer(const struct qn_report *report)
         json_array_append_new(argv,
                               qn_report_json_text(qn_str_from_cstr(report->options->command[i])));
     }
-    return json_pack("{s:o, s:o}", "argv", argv, "learned", learned(&report->profile));
+    return json_pack("{s:o, s:o, s:o}", "argv", argv, "learned", learned(&report->profile),
+                     "declared", declared(report));
 }
 
 static json_t *summary(const struct qn_report *report)
