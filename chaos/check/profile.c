@@ -60,6 +60,9 @@ static void learn_call(struct learner *learner, const struct qn_check_event *eve
 {
     struct qn_profile *profile = learner->profile;
 
+    profile->has_sdk = profile->has_sdk || !qn_str_is_none(event->invocation);
+    profile->sdk_attempts =
+        event->attempt > profile->sdk_attempts ? event->attempt : profile->sdk_attempts;
     if (qn_str_equal(event->action, QN_STR("ReceiveMessage"))) {
         int64_t max = event->max != QN_EVENT_NO_INT ? event->max : 1;
         profile->batch = max > profile->batch ? max : profile->batch;
@@ -93,6 +96,10 @@ static void learn_state(struct learner *learner, const struct qn_check_event *ev
         *lease = (struct lease){event->vt, 0, true};
         learner->held++;
         profile->held = learner->held > profile->held ? learner->held : profile->held;
+        if (learner->in->level >= QN_LEVEL_SINK &&
+            learner->held - learner->open_runs > profile->prefetch) {
+            profile->prefetch = learner->held - learner->open_runs;
+        }
         if (profile->visibility_ms == 0) {
             profile->visibility_ms = event->deadline - event->vt;
         }

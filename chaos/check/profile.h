@@ -15,6 +15,9 @@ struct qn_profile {
     bool deletes_batch;
     int64_t concurrency;     /* most runs open at once at the sink; 0: not seen */
     int64_t held;            /* most leases held at once */
+    int64_t prefetch;        /* most leases held beyond the runs open then; needs the sink */
+    bool has_sdk;            /* its calls carry the ids of an AWS SDK */
+    int64_t sdk_attempts;    /* most attempts seen of one call */
     int64_t heartbeat_ms;    /* median gap of extensions; 0: none */
     int64_t startup_ms;      /* from spawn to the first receive */
     int64_t handling_p50_ms; /* from lease to delete */

@@ -90,3 +90,30 @@ Test(profile, calls_of_the_harness_are_not_the_consumers)
 
     cr_expect_not(profile.deletes_batch);
 }
+
+Test(profile, leases_beyond_the_open_runs_are_the_prefetch)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\"}\n"
+              "{\"seq\":2,\"kind\":\"work.begin\",\"k\":\"a\",\"run\":1}\n"
+              "{\"seq\":3,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"b\"}\n"
+              "{\"seq\":4,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"c\"}\n");
+
+    cr_expect_eq(profile.held, 3);
+    cr_expect_eq(profile.prefetch, 2);
+}
+
+Test(profile, ids_of_an_sdk_and_its_attempts_are_seen)
+{
+    const struct qn_profile with =
+        learn("{\"seq\":1,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\",\"queue\":\"q\","
+              "\"invocation\":\"i-1\",\"attempt\":1}\n"
+              "{\"seq\":2,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\",\"queue\":\"q\","
+              "\"invocation\":\"i-1\",\"attempt\":3}\n");
+    const struct qn_profile without =
+        learn("{\"seq\":1,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\",\"queue\":\"q\"}\n");
+
+    cr_expect(with.has_sdk);
+    cr_expect_eq(with.sdk_attempts, 3);
+    cr_expect_not(without.has_sdk);
+}

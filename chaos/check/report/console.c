@@ -65,6 +65,12 @@ void qn_report_profile_print(const struct qn_report *report)
     if (p->concurrency > 0) {
         (void)fprintf(file, " C=%" PRId64, p->concurrency);
     }
+    if (p->prefetch > 0) {
+        (void)fprintf(file, " P=%" PRId64, p->prefetch);
+    }
+    if (p->has_sdk) {
+        (void)fprintf(file, " sdk=aws attempts=%" PRId64, p->sdk_attempts);
+    }
     if (p->heartbeat_ms > 0) {
         (void)fprintf(file, " heartbeat=%.2gs", (double)p->heartbeat_ms / 1000);
     }
