@@ -12,7 +12,8 @@ it keeps:
 - leases of messages that wait or are worked on are extended, and work never begins on a lapsed one;
 - in a FIFO group nothing is begun after a failure: the rest of the group is handed back;
 - when the queue or the sink cannot be reached it waits, longer each time, and goes on;
-- on SIGTERM it receives no more, finishes what is begun, hands back the rest, and ends.
+- on SIGTERM it receives no more, finishes what is begun, hands back the rest, and ends, at the
+  latest shortly before the grace period does: what is not finished then is handed back too.
 
     reference.py [--workers N]        one loop of receive and work per worker; 1 unless given
 """
@@ -37,6 +38,7 @@ BATCH = 10
 WAIT_S = 5  # well below the grace period: a poll under way at SIGTERM is waited for
 LEASE_MARGIN_S = 0.5  # the lease began a little before its message arrived here
 SINK_TIMEOUT_S = 60
+GRACE_MARGIN_S = 2  # before SIGKILL what cannot be finished is given back
 DELETE_ATTEMPTS = 4
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.5, 8.0
 API_ERRORS = (BotoCoreError, ClientError, ResponseParserError)  # the last: a cut answer
@@ -213,6 +215,11 @@ class Worker:
         except API_ERRORS as error:  # then it comes back when its lease ends
             log("handing back failed", error=type(error).__name__)
 
+    def give_up(self):
+        """Called by another thread while this one is at work that will not end in time."""
+        for lease in list(self.heartbeat.leases.values()) if self.heartbeat else []:
+            self.hand_back(lease)
+
     def work_off(self, leases):
         blocked = set()
         for lease in leases:
@@ -294,9 +301,16 @@ def main(worker_class=Worker, parser=None):
     threads = [threading.Thread(target=worker.run) for worker in workers]
     for thread in threads:
         thread.start()
+    give_up_at = None
     for thread in threads:
         while thread.is_alive():  # in pieces, so that signals are seen
             thread.join(0.2)
+            if stop.is_set() and give_up_at is None:
+                give_up_at = time.monotonic() + float(os.environ.get("QUERN_GRACE", 10)) - GRACE_MARGIN_S
+            if give_up_at is not None and time.monotonic() >= give_up_at:
+                for worker in workers:
+                    worker.give_up()
+                os._exit(0)  # work that hangs does not end by being asked
 
 
 if __name__ == "__main__":
