@@ -12,7 +12,7 @@
 
 #include "server/base/clock.h"
 
-enum { BODY_MAX_BYTES = 8 * 1024 * 1024, BACKLOG = 512 };
+enum { BODY_MAX_BYTES = 8 * 1024 * 1024, BACKLOG = 512, PORT_TRIES = 20 };
 
 struct qn_sink {
     struct MHD_Daemon *daemon;
@@ -235,19 +235,41 @@ static void accept_all(struct qn_sink *sink)
     }
 }
 
+/* The socket stays bound, so that nobody else gets the port meanwhile. */
 void qn_sink_refuse(struct qn_sink *sink, int64_t for_ms)
 {
     accept_all(sink); /* who came before is not refused */
-    stop_listening(sink);
+    (void)epoll_ctl(sink->fd, EPOLL_CTL_DEL, sink->listener, NULL);
+    (void)shutdown(sink->listener, SHUT_RDWR);
     sink->listens_at_ms = qn_clock_monotonic_ms() + for_ms;
 }
 
 static void listen_again(struct qn_sink *sink)
 {
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = sink->listener}};
+
     if (sink->listens_at_ms != 0 && qn_clock_monotonic_ms() >= sink->listens_at_ms &&
-        start_listening(sink)) {
+        listen(sink->listener, BACKLOG) == 0) {
+        (void)epoll_ctl(sink->fd, EPOLL_CTL_ADD, sink->listener, &event);
         sink->listens_at_ms = 0;
     }
+}
+
+/* A port that was asked for by its number outlives a pause in the listening. Somebody else may take
+ * it between its choice and its use. */
+static bool choose_port(struct qn_sink *sink)
+{
+    for (int attempt = 0; attempt < PORT_TRIES; attempt++) {
+        sink->port = 0;
+        if (!start_listening(sink)) {
+            return false;
+        }
+        stop_listening(sink);
+        if (start_listening(sink)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool start_daemon(struct qn_sink *sink)
@@ -276,7 +298,7 @@ bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_
     sink->bind_address = options->bind;
     sink->listener = -1;
     sink->fd = epoll_create1(EPOLL_CLOEXEC);
-    if (sink->fd < 0 || !start_daemon(sink) || !start_listening(sink)) {
+    if (sink->fd < 0 || !start_daemon(sink) || !choose_port(sink)) {
         (void)qn_fail(err, QN_ERR_INTERNAL, "the effect sink does not start: %s", strerror(errno));
         qn_sink_close(sink);
         return false;

@@ -257,3 +257,44 @@ Test(sink, closes_with_work_still_open)
     cr_expect_eq(qn_effects_open_count(qn_sink_effects(sink)), 1);
     (void)close(fd);
 }
+
+Test(sink, question_for_an_effect_is_an_event)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("GET", "/v1/effects/k-7", "", "", answer), 404);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_LOOKUP)->k, QN_STR("k-7")));
+    cr_expect_eq(last_of(QN_CHECK_LOOKUP)->status, 404);
+}
+
+Test(sink, blob_is_kept_under_its_digest_and_no_other_name)
+{
+    /* Of "hello". */
+    static const char path[] =
+        "/v1/blobs/2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    char answer[2048];
+
+    cr_expect_eq(call("GET", path, "", "", answer), 404);
+    cr_expect_eq(call("PUT", path, "", "hallo", answer), 422);
+    cr_expect_eq(call("GET", path, "", "", answer), 404);
+    cr_expect_eq(call("PUT", path, "", "hello", answer), 200);
+    cr_expect_eq(call("GET", path, "", "", answer), 200);
+    cr_expect_not_null(strstr(answer, "\r\n\r\nhello"), "%s", answer);
+}
+
+Test(sink, nobody_can_connect_while_it_refuses)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)qn_sink_port(sink))};
+    char answer[2048];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    qn_sink_refuse(sink, 50);
+    cr_expect_lt(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    (void)close(fd);
+    for (int64_t end_ms = qn_clock_monotonic_ms() + 60; qn_clock_monotonic_ms() < end_ms;) {
+        qn_sink_run(sink);
+    }
+    cr_expect_eq(call("GET", "/v1/effects/k-7", "", "", answer), 404);
+}
