@@ -107,7 +107,7 @@ DECLARED = {
     "lease.heartbeat-call-fails": (["--heartbeat", "yes"], []),
     "shutdown.heartbeat-while-draining": (["--heartbeat", "yes"], []),
     "outbox.publish-atomic": (["--output-queue", "output"], ["--publish"]),
-    "retry.delayed-queue": (["--retry-queue", "retry"], ["--retry-queue", "retry"]),
+    "retry.delayed-queue": (["--retry-queue", "retry"], ["--retry-queue", "{retry_queue_url}"]),
     "std.reorder": ([], ["--state"]),
 }
 

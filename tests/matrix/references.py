@@ -56,7 +56,7 @@ REFERENCES = [
               only=["std.reorder"]),
     Reference("R1d", "the same with an output queue", worker("--publish"),
               ["--output-queue", "output"], ("standard",), ["outbox.*"]),
-    Reference("R1e", "the same with a retry queue", worker("--retry-queue", "retry"),
+    Reference("R1e", "the same with a retry queue", worker("--retry-queue", "{retry_queue_url}"),
               ["--retry-queue", "retry"], ("standard",), ["retry.delayed-queue"]),
     Reference("R2", "a sequential loop in Python, ten at a time, without a heartbeat",
               python("sequential.py")),
