@@ -61,8 +61,9 @@ bool qn_plan_enable(struct qn_plan *plan, struct qn_str name, bool enabled);
 bool qn_plan_has(const struct qn_plan *plan, struct qn_str name);
 size_t qn_plan_rule_count(const struct qn_plan *plan);
 /* [{"name","text","point" (null: there is none),"enabled","state" ("on", "off", or "done": it will
- * not fire again),"unsound","matched","fired","last_fired" (null: never),"queues"}], the last as
- * the rule calls them, wildcards and all; the caller owns the reference. */
+ * not fire again),"unsound","matched","fired","last_fired" (null: never),"queues","told"}]: queues
+ * as the rule calls them, wildcards and all; told are the actions that need quern check, and are
+ * only told without it. The caller owns the reference. */
 json_t *qn_plan_list(const struct qn_plan *plan);
 /* Appends the text from which qn_plan_add_lines makes the same rules, with their names and disabled
  * where they are. */

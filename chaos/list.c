@@ -83,19 +83,37 @@ static const char *state_of(const struct qn_plan_rule *item)
     return item->is_disabled ? "off" : is_used_up(item) ? "done" : "on";
 }
 
+/* From the first one on that only quern check carries out, the actions are told in the trace, and
+ * nothing else. What restarts the server is its supervisor's. */
+static json_t *told_of(const struct qn_rule *rule)
+{
+    json_t *told = json_array();
+    bool is_told = false;
+
+    for (size_t i = 0; i < rule->action_count; i++) {
+        const struct qn_rule_action *action = &rule->actions[i];
+        is_told = is_told || (qn_verb_of(action->verb)->carrier == QN_CARRIED_BY_HARNESS &&
+                              action->verb != QN_DO_RESTART);
+        if (is_told) {
+            json_array_append_new(told, json_text(action->source));
+        }
+    }
+    return told;
+}
+
 static json_t *row_of(const struct qn_plan_rule *item)
 {
     const struct qn_rule *rule = item->rule;
     const uint64_t *total = item->state.total;
 
-    return json_pack("{s:o, s:o, s:o, s:b, s:s, s:b, s:I, s:I, s:o, s:o}", "name",
+    return json_pack("{s:o, s:o, s:o, s:b, s:s, s:b, s:I, s:I, s:o, s:o, s:o}", "name",
                      json_text(item->name), "text", json_text(rule->text), "point",
                      rule->point == QN_RULE_ANYWHERE ? json_null()
                                                      : json_string(qn_rule_point_name(rule->point)),
                      "enabled", !item->is_disabled, "state", state_of(item), "unsound",
                      rule->unsound, "matched", (json_int_t)total[1], "fired", (json_int_t)total[2],
                      "last_fired", total[2] > 0 ? json_integer((json_int_t)total[3]) : json_null(),
-                     "queues", queues_of(rule));
+                     "queues", queues_of(rule), "told", told_of(rule));
 }
 
 json_t *qn_plan_list(const struct qn_plan *plan)

@@ -67,7 +67,7 @@ static int serve(struct qn_service *service)
 
     if (qn_service_open(service, &err)) {
         announce(service);
-        qn_loop_tell_unknown_queues(service->loop);
+        qn_loop_tell_slips(service->loop);
         if (service->legacy != NULL) {
             service->legacy->is_up = true;
         }

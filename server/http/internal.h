@@ -338,7 +338,7 @@ void qn_keep_mark(struct qn_loop *loop, struct qn_str name);
 /* To be called when rules or readers have changed. */
 void qn_keep_refresh(struct qn_loop *loop);
 
-/* ---- rule_queues.c ---- */
+/* ---- rule_slips.c ---- */
 
 /* Of the queues of a row of qn_plan_list those that are not there. The caller owns the list. */
 json_t *qn_rule_queues_unknown(const struct qn_loop *loop, const json_t *rule);

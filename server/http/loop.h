@@ -49,7 +49,7 @@ QN_MUST_CHECK bool qn_loop_new(const struct qn_loop_parts *parts,
 /* From here on everything is recorded (http/record.h); borrowed. */
 void qn_loop_record(struct qn_loop *loop, struct qn_record *record);
 /* Logs which queues the rules name that are not there. */
-void qn_loop_tell_unknown_queues(const struct qn_loop *loop);
+void qn_loop_tell_slips(const struct qn_loop *loop);
 /* Runs until SIGTERM or SIGINT, which must be blocked in all threads, and answers what is under
  * way. */
 void qn_loop_run(struct qn_loop *loop);

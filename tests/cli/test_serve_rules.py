@@ -112,3 +112,12 @@ def test_queues_that_are_not_there_are_told_at_the_start(start):
                    "--fault", "on any nth 9 do create-queue x as b", "--fault", "on any where queue = orders nth 9 do hang as c")
     told = [line for line in server.log().splitlines() if "not there" in line]
     assert told == ["info chaos: a rule names a queue that is not there (yet) rule=a queue=ordrs"]
+
+
+def test_actions_that_need_a_harness_are_told_at_the_start(start):
+    """Whoever kills their consumer by a rule of `quern serve` waits for nothing."""
+    server = start("--fault", "on SendMessage nth 9 do mark x then kill instance then mark y as a",
+                   "--fault", "on SendMessage nth 9 do hold then after 1s mark z as b")
+    told = [line.split("trace ")[1] for line in server.log().splitlines() if line.startswith("warn chaos: ")]
+    assert told == ["rule=a do=kill instance", "rule=a do=mark y"]
+    assert [rule["told"] for rule in server.control("GET", "/_quern/rules")[1]["rules"]] == [["kill instance", "mark y"], []]

@@ -1,4 +1,5 @@
-/* Queues that fault rules name and that are not there: a slip, or they come later. */
+/* What in fault rules may be a slip: queues that are not there (yet), and actions that this server
+ * cannot carry out. */
 #include "chaos/rule.h"
 #include "server/base/log.h"
 #include "server/http/internal.h"
@@ -46,7 +47,20 @@ static void tell(const struct qn_loop *loop, const json_t *rule)
     json_decref(unknown);
 }
 
-void qn_loop_tell_unknown_queues(const struct qn_loop *loop)
+static void tell_told(const json_t *rule)
+{
+    size_t i;
+    const json_t *action;
+
+    json_array_foreach(json_object_get(rule, "told"), i, action)
+    {
+        qn_log(QN_LOG_WARN, "chaos",
+               "only quern check can do this, here it is just a line in the trace rule=%s do=%s",
+               json_string_value(json_object_get(rule, "name")), json_string_value(action));
+    }
+}
+
+void qn_loop_tell_slips(const struct qn_loop *loop)
 {
     json_t *rules = qn_plan_list(loop->parts.plan);
     size_t i;
@@ -55,6 +69,7 @@ void qn_loop_tell_unknown_queues(const struct qn_loop *loop)
     json_array_foreach(rules, i, rule)
     {
         tell(loop, rule);
+        tell_told(rule);
     }
     json_decref(rules);
 }
