@@ -116,8 +116,8 @@ def test_queues_that_are_not_there_are_told_at_the_start(start):
 
 def test_actions_that_need_a_harness_are_told_at_the_start(start):
     """Whoever kills their consumer by a rule of `quern serve` waits for nothing."""
-    server = start("--fault", "on SendMessage nth 9 do mark x then kill instance then mark y as a",
-                   "--fault", "on SendMessage nth 9 do hold then after 1s mark z as b")
+    server = start("--fault", "on SendMessage nth 9 do mark x then kill instance then spawn 2 as a",
+                   "--fault", "on SendMessage nth 9 do hold then after 1s purge as b")
     told = [line.split("trace ")[1] for line in server.log().splitlines() if line.startswith("warn chaos: ")]
-    assert told == ["rule=a do=kill instance", "rule=a do=mark y"]
-    assert [rule["told"] for rule in server.control("GET", "/_quern/rules")[1]["rules"]] == [["kill instance", "mark y"], []]
+    assert told == ["rule=a do=kill instance", "rule=a do=spawn 2"]
+    assert [rule["told"] for rule in server.control("GET", "/_quern/rules")[1]["rules"]] == [["kill instance", "spawn 2"], []]
