@@ -87,8 +87,8 @@ static void let_server_act(struct qn_running *run, const struct qn_fault_step *s
         .action = words_of(run, step->action),
         .rule = step->rule.ptr,
         .queue = run->queue_name.ptr,
-        .message_id = lease != NULL ? lease->mid.ptr : NULL,
-        .handle = lease != NULL ? lease->h.ptr : NULL,
+        .message_id = lease != NULL ? qn_arena_copy(&run->arena, lease->mid).ptr : NULL,
+        .handle = lease != NULL ? qn_arena_copy(&run->arena, lease->h).ptr : NULL,
         .receive_count = lease != NULL ? lease->n : -1,
         .instance = step->cause.instance,
     };
