@@ -33,8 +33,10 @@ static bool read_action(struct qn_plan *plan, struct qn_str text, struct qn_rule
 {
     struct qn_mistakes others = {.count = 0};
 
-    return read_for(plan, "msg.delete", text, ret_rule, &others) ||
-           read_for(plan, "lease.grant", text, ret_rule, mistakes);
+    bool ok = read_for(plan, "msg.delete", text, ret_rule, &others) ||
+              read_for(plan, "lease.grant", text, ret_rule, mistakes);
+    qn_mistakes_done(&others);
+    return ok;
 }
 
 bool qn_plan_act(struct qn_plan *plan, struct qn_str text, struct qn_str name,

@@ -131,5 +131,7 @@ bool qn_plan_add(struct qn_plan *plan, struct qn_str text, struct qn_error *err)
 {
     struct qn_mistakes mistakes = {.count = 0};
 
-    return qn_plan_add_all(plan, &text, 1, &mistakes) || qn_mistakes_fail(&mistakes, err);
+    bool ok = qn_plan_add_all(plan, &text, 1, &mistakes) || qn_mistakes_fail(&mistakes, err);
+    qn_mistakes_done(&mistakes);
+    return ok;
 }

@@ -207,13 +207,15 @@ bool qn_failpoints_remove_rule(struct qn_plan *plan, struct qn_str name)
     return was_there;
 }
 
-static bool fail_at(const struct qn_mistakes *mistakes, const struct qn_str *names,
-                    struct qn_error *err)
+/* Says the first, and frees them. */
+static bool fail_at(struct qn_mistakes *mistakes, const struct qn_str *names, struct qn_error *err)
 {
-    const struct qn_mistake *first = &mistakes->kept[0];
+    const struct qn_mistake *first = &mistakes->all[0];
 
-    return qn_fail(err, first->what.code, "failpoint %.*s: %.*s", QN_STR_ARG(names[first->text]),
-                   QN_ERROR_MESSAGE_MAX - 200, first->what.message);
+    (void)qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "failpoint %.*s: %.*s",
+                  QN_STR_ARG(names[first->text]), QN_ERROR_MESSAGE_MAX - 200, first->what);
+    qn_mistakes_done(mistakes);
+    return false;
 }
 
 /* All are right, and none is there twice. */

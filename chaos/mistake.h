@@ -7,28 +7,26 @@
 
 #include "server/base/error.h"
 
-enum { QN_MISTAKES_KEPT = 20 };
-
 struct qn_mistake {
-    size_t text;          /* of several texts the one that it is in, from 0 */
-    int64_t line;         /* from 1 */
-    int64_t column;       /* in characters, from 1 */
-    struct qn_error what; /* without the place */
+    size_t text;    /* of several texts the one that it is in, from 0 */
+    int64_t line;   /* from 1 */
+    int64_t column; /* in characters, from 1 */
+    char *what;     /* without the place */
 };
 
-/* Zeroed at first. */
+/* Zeroed at first; qn_mistakes_done() frees. */
 struct qn_mistakes {
-    struct qn_mistake kept[QN_MISTAKES_KEPT];
-    size_t count; /* of all; those beyond the kept ones are only counted */
-    size_t text;  /* the text that is read now */
+    struct qn_mistake *all;
+    size_t count, cap;
+    size_t text; /* the text that is read now */
 };
 
 void qn_mistakes_add(struct qn_mistakes *mistakes, int64_t line, int64_t column,
                      const char *message);
-/* Of those that were counted how many were kept. */
-size_t qn_mistakes_kept(const struct qn_mistakes *mistakes);
+/* Empty again; also for one that is zeroed. */
+void qn_mistakes_done(struct qn_mistakes *mistakes);
 /* Where there is room for one sentence: the first mistake with its place, and how many more there
- * are. Returns false. */
+ * are. There must be one. Returns false. */
 bool qn_mistakes_fail(const struct qn_mistakes *mistakes, struct qn_error *err);
 /* [{"line","column","message"}], with the number of the text as "index" if they are several; the
  * caller owns the reference. */

@@ -373,8 +373,10 @@ bool qn_rule_parse(struct qn_str text, int64_t first_line, const struct qn_rule_
 {
     struct qn_mistakes mistakes = {.count = 0};
 
-    return qn_rule_read(text, first_line, names, ret_rule, &mistakes) ||
-           qn_mistakes_fail(&mistakes, err);
+    bool ok = qn_rule_read(text, first_line, names, ret_rule, &mistakes) ||
+              qn_mistakes_fail(&mistakes, err);
+    qn_mistakes_done(&mistakes);
+    return ok;
 }
 
 void qn_rule_free(struct qn_rule *rule)

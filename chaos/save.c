@@ -60,9 +60,11 @@ bool qn_plan_restore(struct qn_plan *plan, struct qn_str saved, struct qn_error 
     plan->names_given = qn_reader_u64(&reader);
     for (uint64_t left = qn_reader_u64(&reader); left > 0; left--) {
         if (!restore_rule(plan, &reader, &mistakes)) {
-            return mistakes.count > 0 ? qn_mistakes_fail(&mistakes, err)
+            (void)(mistakes.count > 0 ? qn_mistakes_fail(&mistakes, err)
                                       : qn_fail(err, QN_ERR_INTERNAL,
-                                                "the rules of the process before are damaged");
+                                                "the rules of the process before are damaged"));
+            qn_mistakes_done(&mistakes);
+            return false;
         }
     }
     qn_plan_reindex(plan);

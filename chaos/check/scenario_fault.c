@@ -121,6 +121,7 @@ static bool check_servers_fault(const struct item *item, const struct qn_rule *r
 
     if (!qn_plan_carries(&server, rule, &mistakes)) {
         (void)qn_mistakes_fail(&mistakes, &why);
+        qn_mistakes_done(&mistakes);
         return qn_scenario_mistake(item->reader, item->place, item->given, "%s", why.message);
     }
     for (size_t i = 0; i < rule->action_count; i++) {

@@ -7,15 +7,10 @@
 
 void qn_rules_tell(const char *source, const struct qn_mistakes *mistakes)
 {
-    size_t kept = qn_mistakes_kept(mistakes);
-
-    for (size_t i = 0; i < kept; i++) {
-        const struct qn_mistake *mistake = &mistakes->kept[i];
+    for (size_t i = 0; i < mistakes->count; i++) {
+        const struct qn_mistake *mistake = &mistakes->all[i];
         (void)fprintf(stderr, "%s:%lld:%lld: %s\n", source, (long long)mistake->line,
-                      (long long)mistake->column, mistake->what.message);
-    }
-    if (mistakes->count > kept) {
-        (void)fprintf(stderr, "%s: and %zu more\n", source, mistakes->count - kept);
+                      (long long)mistake->column, mistake->what);
     }
 }
 
@@ -27,6 +22,7 @@ static void add_text(struct qn_plan *plan, const char *source, struct qn_str tex
         qn_rules_tell(source, &mistakes);
         *ret_right = false;
     }
+    qn_mistakes_done(&mistakes);
 }
 
 static bool fail_unknown(const char *word, struct qn_error *err)
@@ -76,6 +72,7 @@ static void add_faults(struct qn_plan *plan, const struct qn_given *given, bool 
             qn_rules_tell(source, &mistakes);
             *ret_right = false;
         }
+        qn_mistakes_done(&mistakes);
     }
 }
 

@@ -33,6 +33,7 @@ static void add_rule(struct qn_plan *plan, const char *name, const struct qn_buf
         qn_rules_tell(source, &mistakes);
         *ret_right = false;
     }
+    qn_mistakes_done(&mistakes);
 }
 
 static bool add_rate(struct qn_plan *plan, const struct shorthand *shorthand, const char *rate,

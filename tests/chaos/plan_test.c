@@ -344,9 +344,6 @@ static void refuse(const char *text, const char *expected)
 
 Test(plan, what_this_server_does_not_carry_out_is_refused)
 {
-    refuse("on any do gate open",
-           "line 1, column 11: action \"gate\" is part of the grammar but this version does not "
-           "carry it out");
     refuse("on any do throttle then jump 1h", "column 25: a real clock cannot jump");
     refuse("on any do crash server at ring.mid_append",
            "column 11: failpoint ring.mid_append lies");

@@ -113,9 +113,9 @@ def test_unsound_rules_name_the_promise(chaos):
     assert answer.returncode == 2 and answer.stderr.startswith("rule:1:1") and "unsound" in answer.stderr
 
 
-def test_very_many_mistakes_are_counted(chaos):
+def test_very_many_mistakes_are_all_listed(chaos):
     lines = chaos("add", "--file", "-", stdin="nonsense\n" * 50).stderr.splitlines()
-    assert len(lines) == 21 and lines[-1] == "stdin: and 30 more"
+    assert len(lines) == 50 and lines[-1].startswith("stdin:50:1: ")
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ static void run(struct qn_str text, struct qn_arena *arena)
         (void)qn_plan_take_effect(plan, INT64_MAX, &effect);
         qn_plan_take_events(plan, &events);
     }
+    qn_mistakes_done(&mistakes);
     json_decref(qn_plan_list(plan));
     qn_plan_free(plan);
     qn_buf_done(&events.encoded);

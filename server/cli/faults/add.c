@@ -100,7 +100,6 @@ static json_int_t figure(const json_t *object, const char *name)
 static void tell_mistakes(const struct rules *rules, const json_t *answer)
 {
     const json_t *errors = json_object_get(answer, "errors");
-    json_int_t more = figure(answer, "mistakes") - (json_int_t)json_array_size(errors);
     size_t i;
     const json_t *mistake;
 
@@ -112,9 +111,6 @@ static void tell_mistakes(const struct rules *rules, const json_t *answer)
         }
         (void)fprintf(stderr, ":%lld:%lld: %s\n", (long long)figure(mistake, "line"),
                       (long long)figure(mistake, "column"), qn_chaos_text(mistake, "message"));
-    }
-    if (more > 0) {
-        (void)fprintf(stderr, "%s: and %lld more\n", rules->source, (long long)more);
     }
 }
 

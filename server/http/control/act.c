@@ -56,5 +56,6 @@ void qn_control_act(struct qn_call *call, struct qn_str rest)
                                     qn_control_text(qn_str_from_cstr(err.message)), "errors",
                                     qn_mistakes_list(&mistakes, false)));
     }
+    qn_mistakes_done(&mistakes);
     json_decref(body);
 }

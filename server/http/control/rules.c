@@ -79,20 +79,20 @@ static void answer_refused(struct qn_call *call, const struct qn_mistakes *mista
 
     (void)qn_mistakes_fail(mistakes, &err);
     qn_control_answer(call, 400,
-                      json_pack("{s:o, s:I, s:o}", "error",
-                                qn_control_text(qn_str_from_cstr(err.message)), "mistakes",
-                                (json_int_t)mistakes->count, "errors",
+                      json_pack("{s:o, s:o}", "error",
+                                qn_control_text(qn_str_from_cstr(err.message)), "errors",
                                 qn_mistakes_list(mistakes, has_texts)));
 }
 
 static void answer_add(struct qn_call *call, bool ok, size_t before,
-                       const struct qn_mistakes *mistakes, bool has_texts)
+                       struct qn_mistakes *mistakes_take, bool has_texts)
 {
     if (ok) {
         answer_added(call, before);
     } else {
-        answer_refused(call, mistakes, has_texts);
+        answer_refused(call, mistakes_take, has_texts);
     }
+    qn_mistakes_done(mistakes_take);
 }
 
 static void add_document(struct qn_call *call, const json_t *body)
