@@ -235,6 +235,18 @@ Test(expression, instances_hold_and_end)
            QN_RESULT_PASS);
 }
 
+Test(expression, declarations_are_known_by_their_names_in_quern_json)
+{
+    json_t *declared =
+        json_pack("{s:i, s:s, s:b}", "work_max_ms", 60000, "heartbeat", "yes", "at_most_once", 1);
+    in.declared = declared;
+    expect("declared(work_max) == 60s and declared(at_most_once) == 1", QN_RESULT_PASS);
+    expect("declared(heartbeat, yes) and not declared(heartbeat, no)", QN_RESULT_PASS);
+    expect("declared(prefetch) == 0 and declared(poison, dlq) == 0", QN_RESULT_PASS);
+    expect("declared(heartbeat, no)", QN_RESULT_FAIL);
+    json_decref(declared);
+}
+
 Test(expression, messages_are_named_by_key_outcome_group_or_other_name)
 {
     open_long_history();

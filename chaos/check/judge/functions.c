@@ -388,6 +388,38 @@ static double time_of(struct qn_expression *x, const struct arguments *a)
     return (double)(mark->vt - origin_ms(x->in));
 }
 
+/* As their members are called in quern.json. */
+static bool is_declarable(struct qn_str name)
+{
+    static const char *const names[] = {"concurrency",  "prefetch",        "work_max",
+                                        "grace",        "heartbeat",       "idempotency",
+                                        "poison",       "fifo_on_failure", "retry_queue",
+                                        "output_queue", "restart",         "at_most_once"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (qn_str_equal(name, qn_str_from_cstr(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A duration in ms. */
+static double declared(struct qn_expression *x, const struct arguments *a)
+{
+    if (!is_declarable(a->items[0])) {
+        return qn_expression_fail(x, a->from, "nothing is declared by the name \"%.*s\"",
+                                  QN_STR_ARG(a->items[0]));
+    }
+    const json_t *value = qn_declaration(x->in->declared, a->items[0]);
+
+    if (a->count > 1) {
+        return json_is_string(value) &&
+               qn_str_equal(a->items[1], qn_str_from_cstr(json_string_value(value)));
+    }
+    return json_is_true(value) ? 1 : (double)json_integer_value(value);
+}
+
 static const struct function {
     const char *name;
     size_t min, max; /* arguments */
@@ -404,6 +436,7 @@ static const struct function {
     {"dlq", 0, 1, dlq, "dlq() or dlq(KEY)"},
     {"exits", 0, 0, exits, "exits()"},
     {"time", 1, 1, time_of, "time(MARK)"},
+    {"declared", 1, 2, declared, "declared(NAME) or declared(NAME, WORD)"},
 };
 
 enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };

@@ -136,7 +136,8 @@ static struct qn_judge_input read_input(const struct qn_history *history, const 
     size_t i;
     const json_t *item;
 
-    read_declared(&in, json_object_get(run, "declared"));
+    in.declared = json_object_get(run, "declared");
+    read_declared(&in, in.declared);
     dead = dead != NULL ? dead : json_object_get(scenario, "dead");
     in.expected_dead = qn_arena_alloc(arena, (json_array_size(dead) + 1) * sizeof(struct qn_str));
     json_array_foreach(dead, i, item)
@@ -172,14 +173,16 @@ static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_inpu
 {
     struct qn_invariant *invariant = &judgement->invariants[judgement->invariant_count];
     struct qn_judge_rule rule;
+    bool has_weight;
 
     if (!qn_judge_rule_read(text, &rule, err) ||
+        !qn_judge_rule_has_weight(in, &rule, &has_weight, err) ||
         !qn_judge_rule_apply(in, &rule, &invariant->finding, err)) {
         return false;
     }
     judgement->invariant_count++;
     invariant->name = qn_arena_copy(&judgement->arena, rule.name).ptr;
-    invariant->severity = is_given_up(in, &rule) ? QN_INFO : severity;
+    invariant->severity = is_given_up(in, &rule) || !has_weight ? QN_INFO : severity;
     if (invariant->finding.result == QN_RESULT_FAIL &&
         invariant->finding.severity > invariant->severity) {
         invariant->severity = invariant->finding.severity;

@@ -46,6 +46,7 @@ struct qn_judge_input {
     int64_t concurrency;             /* C: declared or learned; 0: unknown */
     int64_t prefetch;                /* P */
     int64_t max_receive;             /* MRC */
+    const json_t *declared;          /* all that was, as the header of the history has it */
     bool is_concurrency_declared;
     bool is_prefetch_declared;
     bool skips_in_group;    /* FIFO: goes on behind a failure, as declared */
@@ -111,6 +112,7 @@ struct qn_judge_rule {
     qn_checker *checker;     /* NULL: an expression */
     struct qn_str arguments; /* of the checker, none without brackets */
     struct qn_str expression;
+    struct qn_str condition; /* none: it always has the weight of its list */
 };
 /* Fails when it cannot be read: err says at which column and what was expected. */
 QN_MUST_CHECK bool qn_judge_rule_read(struct qn_str text, struct qn_judge_rule *ret_rule,
@@ -118,6 +120,12 @@ QN_MUST_CHECK bool qn_judge_rule_read(struct qn_str text, struct qn_judge_rule *
 QN_MUST_CHECK bool qn_judge_rule_apply(const struct qn_judge_input *in,
                                        const struct qn_judge_rule *rule,
                                        struct qn_finding *ret_finding, struct qn_error *err);
+/* Without a condition, or when that is true. Otherwise what it finds is just information. */
+QN_MUST_CHECK bool qn_judge_rule_has_weight(const struct qn_judge_input *in,
+                                            const struct qn_judge_rule *rule, bool *ret_has,
+                                            struct qn_error *err);
+/* A member of what was declared, by its name in quern.json; NULL: not said. */
+const json_t *qn_declaration(const json_t *declared, struct qn_str name);
 /* How often an instance ended without being told to; the finding names them. */
 size_t qn_judge_own_exits(const struct qn_judge_input *in, struct qn_finding *ret_finding);
 /* Whether the message is meant by one of "k-001, perm, group=A" (qn_tally_selects). */

@@ -137,12 +137,67 @@ static bool read_invariant(struct qn_str text, size_t len, struct qn_judge_rule 
     return check_arguments(checker, rule->arguments, err);
 }
 
+const json_t *qn_declaration(const json_t *declared, struct qn_str name)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)declared, key, value) /* takes no const */
+    {
+        struct qn_str known = qn_str_from_cstr(key);
+        if (qn_str_equal(known, name) ||
+            (qn_str_starts_with(known, name) &&
+             qn_str_equal(qn_str_from(known, name.len), QN_STR("_ms")))) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* Splits "... if CONDITION". */
+static bool read_condition(const struct qn_judge_input *in, struct qn_str *text,
+                           struct qn_judge_rule *rule, struct qn_error *err)
+{
+    const struct qn_str word = QN_STR(" if ");
+    struct qn_finding finding = {0};
+
+    for (size_t i = 0; i + word.len <= text->len; i++) {
+        if (qn_str_starts_with(qn_str_from(*text, i), word)) {
+            rule->condition = qn_str_trim(qn_str_from(*text, i + word.len));
+            *text = qn_str_trim(qn_str_first(*text, i));
+            return qn_judge_expression(in, rule->condition, &finding, err);
+        }
+    }
+    return true;
+}
+
+bool qn_judge_rule_has_weight(const struct qn_judge_input *in, const struct qn_judge_rule *rule,
+                              bool *ret_has, struct qn_error *err)
+{
+    struct qn_finding finding = {0};
+
+    *ret_has = true;
+    if (qn_str_is_none(rule->condition)) {
+        return true;
+    }
+    if (!qn_judge_expression(in, rule->condition, &finding, err)) {
+        return false;
+    }
+    *ret_has = finding.result == QN_RESULT_PASS;
+    return true;
+}
+
 bool qn_judge_rule_read(struct qn_str text, struct qn_judge_rule *ret_rule, struct qn_error *err)
 {
     static const struct qn_history nothing = {0};
     const struct qn_judge_input in = {.history = &nothing, .level = QN_LEVEL_SINK};
-    struct qn_judge_rule rule = {.name = qn_str_trim(text)};
+    struct qn_judge_rule rule = {.name = QN_STR_NONE};
     struct qn_str body;
+
+    if (!read_condition(&in, &text, &rule, err)) {
+        return false;
+    }
+    rule.name = qn_str_trim(text);
     struct qn_str name = qn_str_trim(qn_str_cut(text, ':', &body));
 
     if (qn_str_is_none(body)) {
