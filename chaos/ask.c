@@ -46,10 +46,10 @@ static bool ask(struct qn_plan *plan, struct qn_plan_rule *item, const struct qn
 }
 
 /* What most rules can be told apart by, in one look each: bits for the API action or the kind of
- * event, for the queue and for the keys of the messages. */
+ * event and for the keys of the messages, and the queue. */
 struct probe {
     uint64_t bit;
-    uint64_t queue_bit;
+    uint64_t queue_hash;
     uint64_t key_bits;
     bool is_fifo;
 };
@@ -58,14 +58,15 @@ struct probe {
 static struct probe probe_of(const struct qn_rule_subject *subject, uint64_t bit)
 {
     return (struct probe){.bit = bit,
-                          .queue_bit = qn_plan_text_bit(subject->queue) | QN_PLAN_ANY_TEXT,
+                          .queue_hash = qn_plan_text_hash(subject->queue),
                           .key_bits = UINT64_MAX,
                           .is_fifo = subject->is_fifo};
 }
 
 static bool is_meant(const struct qn_plan_rule *item, const struct probe *probe)
 {
-    return (item->bits & probe->bit) != 0 && (item->queue_bits & probe->queue_bit) != 0 &&
+    return (item->bits & probe->bit) != 0 &&
+           (item->queue_hash == 0 || item->queue_hash == probe->queue_hash) &&
            (item->key_bits & probe->key_bits) != 0 && !(item->spares_fifo && probe->is_fifo);
 }
 
@@ -129,8 +130,11 @@ struct qn_verdict qn_chaos_at(struct qn_plan *plan, enum qn_chaos_point point,
     read_keys(&subject, index, &probe);
     for (size_t i = 0; i < index->count; i++) {
         struct qn_plan_rule *item = index->rules[i];
+        if (!is_meant(item, &probe)) {
+            continue;
+        }
         subject.point = item->rule->point; /* two points of the grammar are one of the server's */
-        if (is_meant(item, &probe) && ask(plan, item, first, &scene, &verdict)) {
+        if (ask(plan, item, first, &scene, &verdict)) {
             first = item;
         }
     }

@@ -93,9 +93,14 @@ uint64_t qn_plan_text_bit(struct qn_str text)
     return qn_str_is_none(text) ? 0 : UINT64_C(1) << (qn_str_hash(text) % (BITS - 1));
 }
 
-static uint64_t bits_of_only(const struct qn_rule *rule, enum qn_pred_field field)
+uint64_t qn_plan_text_hash(struct qn_str text)
 {
-    struct qn_str text = qn_pred_only(rule->where, field);
+    return qn_str_is_none(text) ? 0 : qn_str_hash(text) | 1;
+}
+
+static uint64_t key_bits_of(const struct qn_rule *rule)
+{
+    struct qn_str text = qn_pred_only(rule->where, QN_FIELD_KEY);
 
     return qn_str_is_none(text) ? UINT64_MAX : qn_plan_text_bit(text);
 }
@@ -108,8 +113,8 @@ static void describe(const struct qn_plan *plan, struct qn_plan_rule *item)
     item->bits = bits_of(plan, rule);
     item->spares_fifo = spares_fifo(rule);
     item->needs_messages = needs_messages(rule);
-    item->queue_bits = bits_of_only(rule, QN_FIELD_QUEUE);
-    item->key_bits = bits_of_only(rule, QN_FIELD_KEY);
+    item->queue_hash = qn_plan_text_hash(qn_pred_only(rule->where, QN_FIELD_QUEUE));
+    item->key_bits = key_bits_of(rule);
 }
 
 static struct qn_plan_index *index_of(struct qn_plan *plan, const struct qn_rule *rule)
@@ -179,6 +184,12 @@ bool qn_plan_wants_events(const struct qn_plan *plan)
 
 uint64_t qn_plan_action_bit(const struct qn_plan *plan, struct qn_str action)
 {
+    /* The server's own names, as a rule: then the pointer tells. */
+    for (size_t i = 0; i < plan->names.count && i < BITS; i++) {
+        if (plan->names.actions[i] == action.ptr) {
+            return UINT64_C(1) << i;
+        }
+    }
     for (size_t i = 0; i < plan->names.count && i < BITS; i++) {
         if (qn_str_equal(action, qn_str_from_cstr(plan->names.actions[i]))) {
             return UINT64_C(1) << i;

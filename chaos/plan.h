@@ -18,9 +18,9 @@ struct qn_plan_rule {
         bits; /* to which API actions it can apply; inside the server, to which kind of event */
     bool spares_fifo;    /* it does not apply to FIFO queues */
     bool needs_messages; /* of the request, to match or for its effects */
-    /* qn_plan_text_bit of the only queue, or of the only key, to which it can apply; all bits when
-     * there may be several. */
-    uint64_t queue_bits;
+    uint64_t queue_hash; /* of the only queue to which it can apply; 0: there may be several */
+    /* qn_plan_text_bit of the only key to which it can apply; all bits when there may be several.
+     */
     uint64_t key_bits;
     bool is_disabled;
     bool skips_ticks;     /* those that came while it was disabled */
@@ -101,6 +101,8 @@ void qn_plan_reindex(struct qn_plan *plan);
 void qn_plan_free_indexes(struct qn_plan *plan);
 /* One of 63 bits; none for no text. */
 uint64_t qn_plan_text_bit(struct qn_str text);
+/* Another one for each text, as far as 63 bits go; 0 for no text. */
+uint64_t qn_plan_text_hash(struct qn_str text);
 /* All bits when the name is not known. */
 uint64_t qn_plan_action_bit(const struct qn_plan *plan, struct qn_str action);
 
