@@ -96,8 +96,8 @@ def test_a_waived_skip_is_no_failure_with_no_skip_and_another_is(tmp_path):
     config = write(tmp_path, waive={QUICK: "later"})
     words = ["check", "--config", config, "--no-skip", "--only", QUICK]
     assert run(*words, "--", *WORKER).returncode == 0
-    answer = run("check", "--only", "std.delete-lost", "--only", QUICK, "--startup-timeout", "20s", "--no-skip",
-                 "--", sys.executable, "-c", "import boto3, os\nwhile True: boto3.client('sqs').receive_message("
+    answer = run("check", "--only", "std.delete-lost", "--only", QUICK, "--visibility", "1", "--startup-timeout", "20s",
+                 "--no-skip", "--", sys.executable, "-c", "import boto3, os\nwhile True: boto3.client('sqs').receive_message("
                  "QueueUrl=os.environ['QUEUE_URL'], WaitTimeSeconds=1)")
     assert answer.returncode == 1, answer.stdout
 
