@@ -2,6 +2,7 @@
 import uuid
 
 import boto3
+from botocore.config import Config
 
 from commands import Failed
 
@@ -9,9 +10,9 @@ PORT = 9324
 STOP_S = 10
 
 
-def sqs(endpoint):
+def sqs(endpoint, **config):
     return boto3.client("sqs", endpoint_url=endpoint, region_name="us-east-1",
-                        aws_access_key_id="test", aws_secret_access_key="test")
+                        aws_access_key_id="test", aws_secret_access_key="test", config=Config(**config))
 
 
 def bodies(client, url):

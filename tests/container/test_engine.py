@@ -144,7 +144,8 @@ def test_a_supervised_server_that_was_killed_comes_back_in_the_same_container(co
                             "--env", f"QUERN_FAULT={CRASH}")
     started = engine.inspect(name)["State"]["StartedAt"]
     with engine.network():
-        client = sqs(containers.published(name))
+        # Its pauses are of random length: with three attempts it may give up before the server is back.
+        client = sqs(containers.published(name), retries={"mode": "standard", "total_max_attempts": 10})
         url = client.get_queue_url(QueueName="orders")["QueueUrl"]
         for number in range(5):
             client.send_message(QueueUrl=url, MessageBody=str(number))
