@@ -279,9 +279,9 @@ static double held(struct qn_expression *x, const struct arguments *a)
 
     if (a->count > 0) {
         int64_t number;
-        bool is_number = qn_str_to_int64(a->items[0], 1, 9999, &number);
-        (void)snprintf(name, sizeof(name), is_number ? "QUERN%04d" : "",
-                       is_number ? (int)number : 0);
+        if (qn_str_to_int64(a->items[0], 1, 9999, &number)) {
+            (void)snprintf(name, sizeof(name), "QUERN%04d", (int)number);
+        }
     }
     for (const struct qn_table_item *item = x->in->book->instances.first; item != NULL;
          item = item->next) {
