@@ -42,7 +42,8 @@ struct qn_detector {
     /* A state event or queue.create; call: the request that did it, or NULL. */
     void (*at_event)(struct qn_view *view, const struct qn_event *event,
                      const struct qn_seen_call *call);
-    /* Nothing follows, for now: what is open is decided. Must leave the memo as it is. */
+    /* Who asks may ask again when more has come: decides what is open, and must leave the memo as
+     * it is. */
     void (*at_end)(struct qn_view *view);
 };
 

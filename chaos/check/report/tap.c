@@ -1,7 +1,7 @@
 /* The report in the Test Anything Protocol, version 14. */
 #include "chaos/check/report/report.h"
 
-/* The protocol's word for a test that may fail for now: in two parts, so that a search for
+/* The protocol's word for a test whose failure is none: in two parts, so that a search for
  * unfinished code does not find it. */
 #define UNFINISHED                                                                                 \
     "TO"                                                                                           \
