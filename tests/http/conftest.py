@@ -11,6 +11,7 @@ for file in HERE.glob("fault*.py"):
     pytest.register_assert_rewrite(file.stem)
 
 from exchange.fixtures import clients, servers  # noqa: E402, F401
+from faulty import Party, Rules  # noqa: E402
 
 _serial = itertools.count(1)
 
@@ -44,3 +45,19 @@ def queue(client, name):
     url = client.call("json", "CreateQueue", {"QueueName": name}).members["QueueUrl"]
     yield url
     client.call("json", "DeleteQueue", {"QueueUrl": url})
+
+
+@pytest.fixture
+def rules(server):
+    """Fault rules, gone behind the test."""
+    kept = Rules(server)
+    yield kept
+    kept.remove()
+
+
+@pytest.fixture(params=["json", "query"])
+def party(request, server):
+    """A client of each protocol."""
+    opened = Party(server, request.param)
+    yield opened
+    opened.client.close()

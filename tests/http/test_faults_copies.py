@@ -1,16 +1,9 @@
 """Messages that come twice by rules: to whom, and within what the consumer asked for."""
 import pytest
 
-from faulty import Party, Rules, count_of
+from faulty import Party, count_of
 
 PROTOCOLS = ["json", "query"]
-
-
-@pytest.fixture
-def rules(server):
-    kept = Rules(server)
-    yield kept
-    kept.remove()
 
 
 @pytest.fixture(params=PROTOCOLS)

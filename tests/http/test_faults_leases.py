@@ -1,24 +1,6 @@
 """Leases that end earlier or later than the consumer was told, by rules, in both protocols."""
 import pytest
 
-from faulty import Party, Rules
-
-PROTOCOLS = ["json", "query"]
-
-
-@pytest.fixture
-def rules(server):
-    kept = Rules(server)
-    yield kept
-    kept.remove()
-
-
-@pytest.fixture(params=PROTOCOLS)
-def party(request, server):
-    opened = Party(server, request.param)
-    yield opened
-    opened.client.close()
-
 
 def leased_for_s(rules, server, name):
     """How long the only message of the queue stays in flight from now on."""

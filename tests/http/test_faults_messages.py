@@ -7,25 +7,10 @@ from exchange import process
 
 from faulty import Party, Rules, count_of
 
-PROTOCOLS = ["json", "query"]
 ATTRIBUTES = {
     "text": {"DataType": "String.kind", "StringValue": "v\u00e4l\nue"},
     "bytes": {"DataType": "Binary", "BinaryValue": base64.b64encode(bytes(range(256))).decode()},
 }
-
-
-@pytest.fixture
-def rules(server):
-    kept = Rules(server)
-    yield kept
-    kept.remove()
-
-
-@pytest.fixture(params=PROTOCOLS)
-def party(request, server):
-    opened = Party(server, request.param)
-    yield opened
-    opened.client.close()
 
 
 @pytest.fixture

@@ -1,24 +1,7 @@
 """Messages that come in another order by rules."""
 import pytest
 
-from faulty import Party, Rules
-
-PROTOCOLS = ["json", "query"]
 ALL = list("abcdefghijkl")
-
-
-@pytest.fixture
-def rules(server):
-    kept = Rules(server)
-    yield kept
-    kept.remove()
-
-
-@pytest.fixture(params=PROTOCOLS)
-def party(request, server):
-    opened = Party(server, request.param)
-    yield opened
-    opened.client.close()
 
 
 def one_by_one(party, queue):
