@@ -24,31 +24,20 @@ static void stop(void)
 
 TestSuite(fault, .init = start, .fini = stop);
 
-/* A transaction in which something is done to stored messages. */
-struct change {
-    struct qn_tx tx;
-    struct qn_arena arena;
-    struct qn_random random;
-    struct qn_buf entry;
-};
-
-static struct qn_tx *begin(struct change *change)
+static struct qn_tx *begin(struct fixture_change *change)
 {
-    qn_arena_init(&change->arena, SIZE_MAX);
-    fixture_begin(&f, &change->tx, &change->arena, &change->random, &change->entry);
-    return &change->tx;
+    return fixture_change_begin(&f, change);
 }
 
-static bool end(struct change *change, bool done)
+static bool end(struct fixture_change *change, bool done)
 {
-    fixture_commit(&f, &change->entry);
-    qn_arena_done(&change->arena);
+    fixture_change_end(&f, change);
     return done;
 }
 
 static bool resurrect(const char *queue, const char *message_id)
 {
-    struct change change;
+    struct fixture_change change;
     struct qn_tx *tx = begin(&change);
 
     return end(&change,
@@ -69,7 +58,7 @@ static struct qn_leased by_handle(const char *body, int64_t receive_count)
 
 static bool expire(const char *queue, struct qn_leased leased)
 {
-    struct change change;
+    struct fixture_change change;
     struct qn_tx *tx = begin(&change);
 
     return end(&change, qn_engine_expire_lease(tx, fixture_queue(&f, queue), &leased));
@@ -77,7 +66,7 @@ static bool expire(const char *queue, struct qn_leased leased)
 
 static bool shorten(struct qn_leased leased, int64_t to_s)
 {
-    struct change change;
+    struct fixture_change change;
     struct qn_tx *tx = begin(&change);
 
     return end(&change, qn_engine_shorten_lease(tx, fixture_queue(&f, "q"), &leased,
@@ -86,7 +75,7 @@ static bool shorten(struct qn_leased leased, int64_t to_s)
 
 static bool extend(struct qn_leased leased, int64_t by_s)
 {
-    struct change change;
+    struct fixture_change change;
     struct qn_tx *tx = begin(&change);
 
     return end(&change, qn_engine_extend_lease(tx, fixture_queue(&f, "q"), &leased, by_s * 1000));

@@ -22,30 +22,20 @@ static void stop(void)
 
 TestSuite(reorder, .init = start, .fini = stop);
 
-struct change {
-    struct qn_tx tx;
-    struct qn_arena arena;
-    struct qn_random random;
-    struct qn_buf entry;
-};
-
-static struct qn_tx *begin(struct change *change)
+static struct qn_tx *begin(struct fixture_change *change)
 {
-    qn_arena_init(&change->arena, SIZE_MAX);
-    fixture_begin(&f, &change->tx, &change->arena, &change->random, &change->entry);
-    return &change->tx;
+    return fixture_change_begin(&f, change);
 }
 
-static size_t end(struct change *change, size_t count)
+static size_t end(struct fixture_change *change, size_t count)
 {
-    fixture_commit(&f, &change->entry);
-    qn_arena_done(&change->arena);
+    fixture_change_end(&f, change);
     return count;
 }
 
 static size_t reorder(const char *queue, enum qn_order order, size_t window, uint64_t draw)
 {
-    struct change change;
+    struct fixture_change change;
     struct qn_tx *tx = begin(&change);
 
     return end(&change, qn_engine_reorder(tx, fixture_queue(&f, queue), order, window, draw));
@@ -53,7 +43,7 @@ static size_t reorder(const char *queue, enum qn_order order, size_t window, uin
 
 static size_t delay(const char *queue, const char *key, int64_t by_ms)
 {
-    struct change change;
+    struct fixture_change change;
     struct qn_tx *tx = begin(&change);
 
     return end(&change, qn_engine_delay_key(tx, fixture_queue(&f, queue), qn_str_from_cstr(key),

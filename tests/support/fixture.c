@@ -213,6 +213,19 @@ void fixture_commit(struct fixture *f, struct qn_buf *entry)
     qn_buf_done(entry);
 }
 
+struct qn_tx *fixture_change_begin(struct fixture *f, struct fixture_change *change)
+{
+    qn_arena_init(&change->arena, SIZE_MAX);
+    fixture_begin(f, &change->tx, &change->arena, &change->random, &change->entry);
+    return &change->tx;
+}
+
+void fixture_change_end(struct fixture *f, struct fixture_change *change)
+{
+    fixture_commit(f, &change->entry);
+    qn_arena_done(&change->arena);
+}
+
 static json_t *render(const struct qn_action *action, const void *output)
 {
     struct qn_buf text;

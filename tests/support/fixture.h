@@ -103,6 +103,15 @@ size_t fixture_count(struct fixture *f, const char *path);
 void fixture_begin(struct fixture *f, struct qn_tx *tx, struct qn_arena *arena,
                    struct qn_random *random, struct qn_buf *entry);
 void fixture_commit(struct fixture *f, struct qn_buf *entry);
+/* The same with all that it takes. */
+struct fixture_change {
+    struct qn_tx tx;
+    struct qn_arena arena;
+    struct qn_random random;
+    struct qn_buf entry;
+};
+struct qn_tx *fixture_change_begin(struct fixture *f, struct fixture_change *change);
+void fixture_change_end(struct fixture *f, struct fixture_change *change);
 /* Polls that were woken are answered. */
 void fixture_serve_waiters(struct fixture *f);
 
