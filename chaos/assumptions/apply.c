@@ -67,9 +67,7 @@ static void apply_settings(const struct qn_seen_call *call, struct qn_seen_setti
 static void drop_messages(struct qn_scene *scene, struct qn_seen_queue *queue)
 {
     while (queue->first != NULL) {
-        char id[sizeof(queue->first->id)];
-        memcpy(id, queue->first->id, sizeof(id));
-        qn_memo_remove(&scene->messages, qn_str_from_cstr(id));
+        qn_memo_drop(&scene->messages, queue->first);
     }
 }
 
@@ -114,9 +112,10 @@ static struct qn_seen_message *message_at(struct qn_scene *scene, const struct q
 {
     struct qn_seen_message *message = qn_memo_at(&scene->messages, event->message_id);
 
-    if (message->id[0] != '\0') {
+    if (message->is_seen) {
         return message;
     }
+    message->is_seen = true;
     struct qn_str id = qn_str_first(event->message_id, sizeof(message->id) - 1);
     memcpy(message->id, id.ptr, id.len);
     message->queue = call != NULL ? queue_of_call(scene, call) : NULL;

@@ -79,10 +79,15 @@ void *qn_memo_find(const struct qn_memo *memo, struct qn_str key)
     return item != NULL ? item->value : NULL;
 }
 
+/* Where the value of an item begins. */
+static size_t value_offset(void)
+{
+    return (sizeof(struct qn_memo_item) + 15) / 16 * 16;
+}
+
 void *qn_memo_at(struct qn_memo *memo, struct qn_str key)
 {
     struct qn_memo_item *item = find_item(memo, key);
-    size_t value_at = (sizeof(*item) + 15) / 16 * 16;
 
     if (item != NULL) {
         unlink_item(memo, item);
@@ -93,13 +98,13 @@ void *qn_memo_at(struct qn_memo *memo, struct qn_str key)
         drop_item(memo, memo->oldest);
         memo->forgotten++;
     }
-    item = qn_memory_new(value_at + memo->value_size + key.len + 1);
-    char *text = (char *)item + value_at + memo->value_size;
+    item = qn_memory_new(value_offset() + memo->value_size + key.len + 1);
+    char *text = (char *)item + value_offset() + memo->value_size;
     if (key.len > 0) {
         memcpy(text, key.ptr, key.len);
     }
     item->key = qn_str(text, key.len);
-    item->value = (char *)item + value_at;
+    item->value = (char *)item + value_offset();
     qn_map_insert(&memo->map, &item->node, qn_str_hash(key));
     link_newest(memo, item);
     return item->value;
@@ -112,4 +117,9 @@ void qn_memo_remove(struct qn_memo *memo, struct qn_str key)
     if (item != NULL) {
         drop_item(memo, item);
     }
+}
+
+void qn_memo_drop(struct qn_memo *memo, void *value)
+{
+    drop_item(memo, (struct qn_memo_item *)(void *)((char *)value - value_offset()));
 }

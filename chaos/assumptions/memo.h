@@ -32,5 +32,7 @@ void *qn_memo_at(struct qn_memo *memo, struct qn_str key);
 /* NULL: not there. */
 void *qn_memo_find(const struct qn_memo *memo, struct qn_str key);
 void qn_memo_remove(struct qn_memo *memo, struct qn_str key);
+/* The item that the value is of. */
+void qn_memo_drop(struct qn_memo *memo, void *value);
 
 #endif

@@ -183,12 +183,9 @@ void qn_scene_answer(struct qn_scene *scene, struct qn_seen_call *call,
     qn_seen_read_told(event->parameters, call);
 }
 
-void qn_scene_end(struct qn_scene *scene, const struct qn_seen_call *call)
+void qn_scene_end(struct qn_scene *scene, struct qn_seen_call *call)
 {
-    char request[sizeof(call->in.request)];
-
-    memcpy(request, call->in.request, sizeof(request));
-    qn_memo_remove(&scene->calls, qn_str_from_cstr(request));
+    qn_memo_drop(&scene->calls, call);
 }
 
 struct qn_str qn_seen_attribute_of(const struct qn_seen_call *call, const char *name)

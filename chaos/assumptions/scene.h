@@ -136,7 +136,8 @@ struct qn_seen_lease {
 struct qn_seen_message {
     struct qn_seen_queue *queue;
     struct qn_seen_message *previous, *next; /* in the order in which they were sent */
-    char id[40];
+    bool is_seen;
+    char id[40];          /* its beginning, to show */
     struct qn_sight sent; /* seq 0: before we looked */
     int64_t visible_from_ms;
     bool delay_by_queue;
@@ -190,7 +191,7 @@ void qn_scene_answer(struct qn_scene *scene, struct qn_seen_call *call,
 void qn_scene_apply_event(struct qn_scene *scene, const struct qn_event *event,
                           struct qn_seen_call *call);
 void qn_scene_apply_call(struct qn_scene *scene, const struct qn_seen_call *call);
-void qn_scene_end(struct qn_scene *scene, const struct qn_seen_call *call);
+void qn_scene_end(struct qn_scene *scene, struct qn_seen_call *call);
 
 /* params.c: reads the parameters of api.in; false when there are none. */
 bool qn_seen_read_params(struct qn_str text, struct qn_seen_call *call);

@@ -3,6 +3,7 @@ import http.client
 import json
 import threading
 import time
+import urllib.parse
 
 from account import Account
 from careful import Caller, Consumer, Producer
@@ -94,6 +95,9 @@ class World:
     def end(self, rules_go=True):
         """Producers end, rules go, consumers drain, and all is judged. The problems."""
         self.over.set()
+        if rules_go:
+            for rule in self.rules():  # calls go on until the counts are read
+                self.control("POST", "rules/%s/disable" % urllib.parse.quote(rule["name"]))
         fired = self.rules()
         if rules_go:
             self.control("DELETE", "rules")
