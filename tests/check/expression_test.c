@@ -226,6 +226,26 @@ Test(expression, phases_are_between_marks)
     expect("rate(ReceiveMessage, outage) == 1 and rate(ReceiveMessage) == 2/5", QN_RESULT_PASS);
 }
 
+/* Who polls may be at work before the harness has seen that it is ready. */
+Test(expression, readiness_does_not_end_a_phase)
+{
+    static const char early[] =
+        "{\"seq\":1,\"vt\":900,\"wt\":900,\"kind\":\"mark\",\"reason\":\"slow\"}\n"
+        "{\"seq\":2,\"vt\":1000,\"wt\":1000,\"kind\":\"mark\",\"reason\":\"ready\"}\n"
+        "{\"seq\":3,\"vt\":1100,\"wt\":1100,\"kind\":\"work.commit\",\"k\":\"k-001\"}\n"
+        "{\"seq\":4,\"vt\":1200,\"wt\":1200,\"kind\":\"mark\",\"reason\":\"quick\"}\n"
+        "{\"seq\":5,\"vt\":1300,\"wt\":1300,\"kind\":\"work.commit\",\"k\":\"k-002\"}\n"
+        "{\"seq\":6,\"vt\":1400,\"wt\":1400,\"kind\":\"mark\",\"reason\":\"end\"}\n";
+    struct qn_error err;
+
+    close_history();
+    qn_history_init(&history);
+    cr_assert(qn_history_read(&history, qn_str_from_cstr(early), &err), "%s", err.message);
+    qn_history_settle(&history);
+    expect("count(work.commit, slow) == 1 and count(work.commit, quick) == 1", QN_RESULT_PASS);
+    expect("count(work.commit) == 2 and count(work.commit, ready) == 1", QN_RESULT_PASS);
+}
+
 Test(expression, instances_hold_and_end)
 {
     open_long_history();

@@ -139,8 +139,9 @@ class Heartbeat:
 
 
 class Worker:
-    def __init__(self, make_sqs, queue_url, sink, stop):
+    def __init__(self, make_sqs, queue_url, sink, stop, batch=BATCH):
         self.make_sqs = make_sqs
+        self.batch = batch
         self.sqs = make_sqs(attempts=3, answer_s=WAIT_S + 10)
         self.queue_url = queue_url
         self.sink = sink
@@ -236,7 +237,7 @@ class Worker:
     def receive(self):
         answer = self.sqs.receive_message(
             QueueUrl=self.queue_url,
-            MaxNumberOfMessages=BATCH,
+            MaxNumberOfMessages=self.batch,
             WaitTimeSeconds=WAIT_S,
             AttributeNames=["ApproximateReceiveCount", "MessageGroupId"],
         )
@@ -295,8 +296,10 @@ def main(worker_class=Worker, parser=None):
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    batch = max(1, BATCH // options.workers)  # what one loop holds, the others cannot begin
     workers = [
-        worker_class(make_sqs, queue_url, Sink(sink_url), stop) for _ in range(options.workers)
+        worker_class(make_sqs, queue_url, Sink(sink_url), stop, batch)
+        for _ in range(options.workers)
     ]
     threads = [threading.Thread(target=worker.run) for worker in workers]
     for thread in threads:

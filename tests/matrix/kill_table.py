@@ -102,6 +102,7 @@ NAMES = {
 
 # What a scenario needs to be told before it applies: to the check, to the worker.
 DECLARED = {
+    "batch.slow-message-does-not-block": (["--concurrency", "4"], []),
     "lease.heartbeat-extends": (["--heartbeat", "yes"], []),
     "lease.heartbeat-stops": (["--heartbeat", "yes"], []),
     "lease.heartbeat-call-fails": (["--heartbeat", "yes"], []),

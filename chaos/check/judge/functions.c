@@ -176,6 +176,15 @@ struct phase {
     bool is_there;
 };
 
+/* Readiness closes nothing: it is told only after the first work may have begun. */
+static bool closes(const struct qn_check_event *mark, const struct qn_check_event *from,
+                   struct qn_str name)
+{
+    return qn_str_is_none(name)
+               ? qn_str_equal(mark->reason, QN_STR("end"))
+               : mark->seq > from->seq && !qn_str_equal(mark->reason, QN_STR("ready"));
+}
+
 static struct phase find_phase(struct qn_expression *x, struct qn_str name)
 {
     const struct qn_history *history = x->in->history;
@@ -194,9 +203,7 @@ static struct phase find_phase(struct qn_expression *x, struct qn_str name)
     }
     for (size_t i = 0; i < history->count; i++) {
         const struct qn_check_event *event = &history->events[i];
-        bool closes = qn_str_is_none(name) ? qn_str_equal(event->reason, QN_STR("end"))
-                                           : event->seq > from->seq;
-        if (event->kind == QN_CHECK_MARK && closes) {
+        if (event->kind == QN_CHECK_MARK && closes(event, from, name)) {
             to = event;
             break;
         }
