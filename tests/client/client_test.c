@@ -1,51 +1,27 @@
 /* The client against a real server process. */
 #include <criterion/criterion.h>
 #include <pthread.h>
-#include <stdlib.h>
 
-#include "client/bench/child.h"
 #include "client/quern.h"
 #include "server/base/clock.h"
+#include "tests/support/live_server.h"
 
-static struct qn_bench_child server;
+static struct live_server server;
 static struct quern_client *client;
 static struct quern_error err;
 static char *queue_url;
 
 static void start_server(void)
 {
-    const char *named = getenv("QUERN_PROGRAM");
-    const char *program = named != NULL ? named : QN_TEST_PROGRAM;
-    int port = qn_bench_free_port();
-    struct qn_bench_words words = {0};
-    char number[16];
-    char endpoint[64];
-
-    (void)snprintf(number, sizeof(number), "%d", port);
-    for (const char *const *word =
-             (const char *const[]){program, "serve", "--port", number, "--log", "error", NULL};
-         *word != NULL; word++) {
-        qn_bench_words_add(&words, *word);
-    }
-    cr_assert(qn_bench_start(&words, port, &server));
-    (void)snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%d/", server.port);
-    const struct quern_options options = {
-        .endpoint = endpoint,
-        .region = "us-east-1",
-        .access_key = "test",
-        .secret_key = "test",
-        .retry_base_ms = 5,
-        .seed = 1,
-    };
-    cr_assert(quern_client_new(&options, &client, &err), "%s", err.message);
+    live_server_start(&server, QN_TEST_PROGRAM);
+    client = server.client;
     cr_assert(quern_create_queue(client, "q", NULL, &queue_url, &err), "%s", err.message);
 }
 
 static void stop_server(void)
 {
     quern_text_free(queue_url);
-    quern_client_free(client);
-    qn_bench_stop(&server);
+    live_server_stop(&server);
 }
 
 TestSuite(client, .init = start_server, .fini = stop_server);

@@ -1,0 +1,182 @@
+/* Working: the stages that a message passes, and what follows from their result. */
+#include <string.h>
+
+#include "client/consumer/internal.h"
+
+static struct quern_result result_of(enum quern_outcome outcome, int64_t delay_s,
+                                     const char *reason)
+{
+    struct quern_result result = {.outcome = outcome, .delay_s = delay_s};
+
+    (void)snprintf(result.reason, sizeof(result.reason), "%s", reason != NULL ? reason : "");
+    return result;
+}
+
+struct quern_result quern_done(void)
+{
+    return result_of(QUERN_DONE, -1, NULL);
+}
+
+struct quern_result quern_retry(int64_t delay_s)
+{
+    return result_of(QUERN_RETRY, delay_s, NULL);
+}
+
+struct quern_result quern_permanent(const char *reason)
+{
+    return result_of(QUERN_PERMANENT, -1, reason);
+}
+
+struct quern_result quern_ambiguous(const char *key)
+{
+    return result_of(QUERN_AMBIGUOUS, -1, key);
+}
+
+struct quern_result quern_work_on(struct quern_consumer *c, struct quern_delivery *d,
+                                  bool *ret_deletes)
+{
+    const struct quern_consumer_options *o = &c->options;
+    struct quern_result result = quern_permanent("");
+    bool is_valid = o->validate == NULL || o->validate(o->state, d, result.reason);
+
+    if (is_valid) {
+        result = o->handler(o->state, d);
+    }
+    result.reason[QUERN_REASON_MAX - 1] = '\0';
+    switch (result.outcome) {
+    case QUERN_DONE:
+        *ret_deletes = true;
+        break;
+    case QUERN_PERMANENT:
+        *ret_deletes = o->quarantine != NULL && o->quarantine(o->state, d, result.reason);
+        break;
+    case QUERN_AMBIGUOUS:
+        *ret_deletes = o->reconcile != NULL && o->reconcile(o->state, d, result.reason);
+        break;
+    default:
+        *ret_deletes = false;
+        break;
+    }
+    return result;
+}
+
+/* Twice as long after each receive, and less by up to half, so that what failed together does not
+ * come back together. */
+static int64_t back_in_s(struct quern_consumer *c, const struct quern_delivery *d)
+{
+    int64_t delay_s = c->options.retry_base_s;
+
+    if (d->result.outcome == QUERN_RETRY && d->result.delay_s >= 0) {
+        return d->result.delay_s;
+    }
+    if (c->hand.is_draining && d->is_cancelled) {
+        return 0; /* it was we who ended it: another may begin at once */
+    }
+    for (int64_t n = 1; n < d->receive_count && delay_s < c->options.retry_max_s; n++) {
+        delay_s *= 2;
+    }
+    delay_s = delay_s < c->options.retry_max_s ? delay_s : c->options.retry_max_s;
+    return delay_s - (int64_t)qn_random_below(&c->random, (uint64_t)delay_s / 2 + 1);
+}
+
+static void count(struct quern_counters *counters, enum quern_outcome outcome, bool deletes)
+{
+    counters->succeeded += outcome == QUERN_DONE;
+    counters->retried += outcome == QUERN_RETRY;
+    counters->permanent += outcome == QUERN_PERMANENT;
+    counters->ambiguous += outcome == QUERN_AMBIGUOUS;
+    counters->quarantined += outcome == QUERN_PERMANENT && deletes;
+}
+
+void quern_settle(struct quern_consumer *c, struct quern_delivery *d,
+                  const struct quern_result *result, bool deletes)
+{
+    struct quern_hand *hand = &c->hand;
+    int64_t now_ms = quern_consumer_now_ms(c);
+    const struct quern_lane *group = d->group;
+    bool is_given_up = d->is_given_up;
+
+    d->result = *result;
+    count(&hand->counters, result->outcome, deletes);
+    hand->counters.circuit_opens +=
+        quern_circuit_note(&hand->circuit, result->outcome == QUERN_RETRY, now_ms);
+    if (!is_given_up && !deletes && group != NULL) {
+        quern_hand_release_group(hand, group, now_ms);
+    }
+    quern_hand_end(hand, d);
+    if (is_given_up) { /* it has been given back, and is no longer ours to settle */
+        return;
+    }
+    if (deletes) {
+        quern_hand_settle(hand, d, QUERN_DELETE, now_ms);
+    } else if (d->is_lost) {
+        quern_hand_remove(hand, d);
+    } else {
+        quern_hand_settle(hand, d, back_in_s(c, d), now_ms);
+    }
+}
+
+static const char *name_of(enum quern_outcome outcome)
+{
+    static const char *const names[] = {"done", "retry", "permanent", "ambiguous"};
+
+    return (size_t)outcome < sizeof(names) / sizeof(names[0]) ? names[outcome] : "retry";
+}
+
+/* Failures get a line each; what went well is counted. */
+static void tell(struct quern_consumer *c, const struct quern_delivery *d,
+                 const struct quern_result *result, bool deletes, int64_t took_ms)
+{
+    if (result->outcome == QUERN_DONE) {
+        return;
+    }
+    json_t *fields = quern_tell_ids(d);
+    json_object_set_new(fields, "decision", json_string(name_of(result->outcome)));
+    if (result->reason[0] != '\0') {
+        json_object_set_new(fields, "reason", json_string(result->reason));
+    }
+    json_object_set_new(fields, "duration_ms", json_integer(took_ms));
+    json_object_set_new(fields, "is_deleted", json_boolean(deletes));
+    quern_tell(c, "warn", "message.failed", fields);
+}
+
+/* Under the lock, which is free while the handler works. */
+static void work(struct quern_consumer *c, struct quern_delivery *d)
+{
+    int64_t begun_ms = quern_consumer_now_ms(c);
+    bool deletes;
+
+    quern_hand_begin(&c->hand, d, begun_ms);
+    if (quern_hand_ask(&c->hand, begun_ms) > 0) {
+        (void)pthread_cond_broadcast(&c->room);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    struct quern_result result = quern_work_on(c, d, &deletes);
+    tell(c, d, &result, deletes, quern_consumer_now_ms(c) - begun_ms);
+    (void)pthread_mutex_lock(&c->lock);
+    quern_settle(c, d, &result, deletes);
+    quern_consumer_wake(c);
+}
+
+void *quern_work_loop(void *state)
+{
+    struct quern_caller *caller = state;
+    struct quern_consumer *c = caller->consumer;
+    int64_t wait_ms;
+
+    (void)pthread_mutex_lock(&c->lock);
+    while (!c->is_over) {
+        int64_t settling = c->hand.settling_count;
+        struct quern_delivery *d = quern_hand_pick(&c->hand, quern_consumer_now_ms(c), &wait_ms);
+        if (d != NULL) {
+            work(c, d);
+            continue;
+        }
+        if (c->hand.settling_count != settling) {
+            quern_consumer_wake(c);
+        }
+        quern_consumer_wait(c, &c->work, wait_ms);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
