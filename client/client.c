@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/calls.h"
 #include "client/internal.h"
 
 enum {
@@ -105,14 +106,34 @@ const char *quern_client_endpoint(const struct quern_client *client)
     return client->endpoint;
 }
 
-void quern_text_free(char *text)
+/* What is to be made of the answer of one call. */
+struct reading {
+    json_t **ret_json;             /* as it is; or NULL */
+    const struct quern_call *call; /* into a result; or NULL */
+    void *output;                  /* of the result */
+};
+
+static bool read_answer(struct reading *reading, const json_t *answer, struct quern_error *err)
 {
-    qn_memory_free(text);
+    const struct quern_call *call = reading->call;
+
+    if (call == NULL || call->output_shape == NULL) {
+        return true;
+    }
+    void *output = quern_result_new(call->output_shape->size);
+    struct qn_arena *arena = quern_result_arena(output);
+    if (!quern_codec_read(call->output_shape, answer, output, arena, err) ||
+        (call->check != NULL && !call->check(output, call->context, arena, err))) {
+        quern_result_free(output);
+        return false;
+    }
+    reading->output = output;
+    return true;
 }
 
 /* One attempt, answered with success and well-formed JSON, or an error. */
 static bool attempt(struct quern_client *client, struct quern_exchange *exchange,
-                    json_t **ret_output, struct quern_error *err)
+                    struct reading *reading, struct quern_error *err)
 {
     bool ok = false;
 
@@ -130,12 +151,11 @@ static bool attempt(struct quern_client *client, struct quern_exchange *exchange
                          "the answer is not JSON (%zu bytes)", answer.len);
         goto out;
     }
-    if (ret_output != NULL) {
-        *ret_output = output;
-    } else {
-        json_decref(output);
+    ok = read_answer(reading, output, err);
+    if (ok && reading->ret_json != NULL) {
+        *reading->ret_json = json_incref(output);
     }
-    ok = true;
+    json_decref(output);
 
 out:
     qn_buf_done(&exchange->ret_answer);
@@ -158,8 +178,8 @@ static int64_t time_limit_ms(const struct quern_client *client, const char *acti
     return client->timeout_ms + wait_s * 1000;
 }
 
-bool quern_client_call(struct quern_client *client, const char *action, const json_t *input,
-                       json_t **ret_output, struct quern_error *err)
+static bool make_call(struct quern_client *client, const char *action, const json_t *input,
+                      struct reading *reading, struct quern_error *err)
 {
     char target[128];
     struct qn_buf body;
@@ -176,10 +196,11 @@ bool quern_client_call(struct quern_client *client, const char *action, const js
             .body = qn_buf_str(&body),
             .timeout_ms = time_limit_ms(client, action, input),
         };
-        ok = attempt(client, &exchange, ret_output, err);
+        ok = attempt(client, &exchange, reading, err);
         if (!ok) {
             err->attempts = n;
-            if (n == client->max_attempts || !quern_retry_is_useful(err) ||
+            err->is_retryable = quern_retry_is_useful(err);
+            if (n == client->max_attempts || !err->is_retryable ||
                 quern_client_is_cancelled(client)) {
                 break;
             }
@@ -188,6 +209,33 @@ bool quern_client_call(struct quern_client *client, const char *action, const js
         }
     }
     qn_buf_done(&body);
+    return ok;
+}
+
+bool quern_client_call(struct quern_client *client, const char *action, const json_t *input,
+                       json_t **ret_output, struct quern_error *err)
+{
+    struct reading reading = {.ret_json = ret_output};
+
+    return make_call(client, action, input, &reading, err);
+}
+
+bool quern_call_make(struct quern_client *client, const struct quern_call *call, void **ret_output,
+                     struct quern_error *err)
+{
+    struct reading reading = {.call = call};
+    json_t *input = quern_codec_write(call->input_shape, call->input, err);
+
+    if (input == NULL) {
+        return false;
+    }
+    bool ok = make_call(client, call->action, input, &reading, err);
+    json_decref(input);
+    if (ok && ret_output != NULL) {
+        *ret_output = reading.output;
+    } else {
+        quern_result_free(reading.output);
+    }
     return ok;
 }
 
@@ -206,7 +254,8 @@ static bool plain(struct quern_client *client, const char *method, const char *p
         .body = qn_buf_str(&bytes),
         .timeout_ms = client->timeout_ms,
     };
-    bool ok = attempt(client, &exchange, ret_answer, err);
+    struct reading reading = {.ret_json = ret_answer};
+    bool ok = attempt(client, &exchange, &reading, err);
     if (!ok) {
         err->attempts = 1;
     }

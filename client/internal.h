@@ -55,6 +55,8 @@ json_t *quern_json_read(struct qn_str text);
 /* Fills err from the body of an error answer. */
 void quern_json_read_error(struct qn_str body, long status, struct quern_error *err);
 
+/* Whether the service asks for fewer calls. */
+bool quern_retry_is_throttling(const char *code);
 /* Whether one more attempt may help. */
 bool quern_retry_is_useful(const struct quern_error *err);
 /* The pause after attempt number `attempt` (from 1): between 0 and base * 2^(attempt-1), at most 20

@@ -1,172 +1,117 @@
-/* The actions on messages, with C types. */
-#include <string.h>
-
+/* The actions on single messages. */
+#include "client/calls.h"
+#include "client/digests.h"
 #include "client/internal.h"
-#include "client/quern.h"
+#include "client/message_shapes.h"
 
-enum { BATCH_MAX = 10 };
+/* ---- sending ---- */
 
-static json_t *message_fields(const struct quern_message *message)
+struct send_input {
+    const char *queue_url;
+    struct quern_message_input message;
+};
+
+static const struct quern_field send_fields[] = {
+    {.name = "QueueUrl", .is_required = true, .offset = offsetof(struct send_input, queue_url)},
+    QUERN_MESSAGE_FIELDS(struct send_input, message),
+};
+static const struct quern_shape send_shape = QUERN_SHAPE(struct send_input, send_fields);
+
+struct send_output {
+    struct quern_sent sent; /* what the caller sees */
+    struct quern_told_sums sums;
+};
+
+static const struct quern_field sent_fields[] = {
+    {.name = "MessageId",
+     .is_required = true,
+     .offset = offsetof(struct send_output, sent.message_id)},
+    {.name = "SequenceNumber", .offset = offsetof(struct send_output, sent.sequence_number)},
+    QUERN_SUM_FIELDS(struct send_output, sums),
+};
+static const struct quern_shape sent_shape = QUERN_SHAPE(struct send_output, sent_fields);
+
+static bool check_sent(void *output, const void *context, struct qn_arena *arena,
+                       struct quern_error *err)
 {
-    json_t *fields = json_object();
+    const struct send_output *told = output;
+    const struct send_input *sent = context;
+    const char *differs = quern_message_difference(&sent->message, &told->sums);
 
-    json_object_set_new(fields, "MessageBody", json_stringn(message->body, message->body_len));
-    if (message->group_id != NULL) {
-        json_object_set_new(fields, "MessageGroupId", json_string(message->group_id));
-    }
-    if (message->deduplication_id != NULL) {
-        json_object_set_new(fields, "MessageDeduplicationId",
-                            json_string(message->deduplication_id));
-    }
-    if (message->delay_s >= 0) {
-        json_object_set_new(fields, "DelaySeconds", json_integer(message->delay_s));
-    }
-    if (message->attributes != NULL) {
-        json_object_set_new(fields, "MessageAttributes", json_deep_copy(message->attributes));
-    }
-    return fields;
+    (void)arena;
+    return differs == NULL ||
+           quern_fail(err, "ChecksumMismatch", 200,
+                      "the %s of message %s arrived with another MD5 than it was sent with",
+                      differs, told->sent.message_id);
 }
 
 bool quern_send_message(struct quern_client *client, const char *queue_url,
-                        const struct quern_message *message, char **ret_message_id,
+                        const struct quern_message *message, struct quern_sent **ret_sent,
                         struct quern_error *err)
 {
-    json_t *input = message_fields(message);
-    json_t *answer = NULL;
+    struct send_input input = {.queue_url = queue_url};
+    void *output = NULL;
 
-    json_object_set_new(input, "QueueUrl", json_string(queue_url));
-    bool ok = quern_client_call(client, "SendMessage", input, &answer, err);
-    if (ok && ret_message_id != NULL) {
-        const char *id = json_string_value(json_object_get(answer, "MessageId"));
-        *ret_message_id = qn_memory_copy_text(id != NULL ? id : "", id != NULL ? strlen(id) : 0);
+    quern_message_prepare(message, &input.message);
+    const struct quern_call call = {
+        .action = "SendMessage",
+        .input_shape = &send_shape,
+        .input = &input,
+        .output_shape = &sent_shape,
+        .check = check_sent,
+        .context = &input,
+    };
+    if (!quern_call_make(client, &call, &output, err)) {
+        return false;
     }
-    json_decref(answer);
-    json_decref(input);
-    return ok;
+    if (ret_sent != NULL) {
+        *ret_sent = output;
+    } else {
+        quern_result_free(output);
+    }
+    return true;
 }
 
-/* Makes an error of the first failed entry. True when there is none. */
-static bool no_entry_failed(const json_t *answer, struct quern_error *err)
+/* ---- settling ---- */
+
+struct settle_input {
+    const char *queue_url;
+    const char *receipt_handle;
+    int64_t visibility_s;
+};
+
+static const struct quern_field settle_fields[] = {
+    {.name = "QueueUrl", .is_required = true, .offset = offsetof(struct settle_input, queue_url)},
+    {.name = "ReceiptHandle",
+     .is_required = true,
+     .offset = offsetof(struct settle_input, receipt_handle)},
+    {.name = "VisibilityTimeout",
+     .kind = QUERN_NUMBER,
+     .offset = offsetof(struct settle_input, visibility_s)},
+};
+static const struct quern_shape settle_shape = QUERN_SHAPE(struct settle_input, settle_fields);
+
+static bool settle(struct quern_client *client, const char *action,
+                   const struct settle_input *input, struct quern_error *err)
 {
-    const json_t *failed = json_array_get(json_object_get(answer, "Failed"), 0);
+    const struct quern_call call = {.action = action, .input_shape = &settle_shape, .input = input};
 
-    if (failed == NULL) {
-        return true;
-    }
-    const char *code = json_string_value(json_object_get(failed, "Code"));
-    const char *message = json_string_value(json_object_get(failed, "Message"));
-    const char *id = json_string_value(json_object_get(failed, "Id"));
-    (void)quern_fail(err, code != NULL ? code : "UnreadableAnswer", 200, "entry %s: %s",
-                     id != NULL ? id : "?", message != NULL ? message : "");
-    err->attempts = 1;
-    return false;
-}
-
-static json_t *new_entry(size_t index, json_t *fields)
-{
-    char id[24];
-
-    (void)snprintf(id, sizeof(id), "%zu", index);
-    json_object_set_new(fields, "Id", json_string(id));
-    return fields;
-}
-
-bool quern_send_message_batch(struct quern_client *client, const char *queue_url,
-                              const struct quern_message *messages, size_t count,
-                              char **ret_message_ids, struct quern_error *err)
-{
-    json_t *entries = json_array();
-    json_t *answer = NULL;
-    size_t i;
-    const json_t *sent;
-
-    for (i = 0; i < count; i++) {
-        ret_message_ids[i] = NULL;
-        json_array_append_new(entries, new_entry(i, message_fields(&messages[i])));
-    }
-    json_t *input = json_pack("{s:s, s:o}", "QueueUrl", queue_url, "Entries", entries);
-    bool ok = quern_client_call(client, "SendMessageBatch", input, &answer, err);
-    json_array_foreach(json_object_get(answer, "Successful"), i, sent)
-    {
-        const char *entry = json_string_value(json_object_get(sent, "Id"));
-        const char *id = json_string_value(json_object_get(sent, "MessageId"));
-        int64_t index;
-        if (id != NULL && qn_str_to_int64(qn_str_from_cstr(entry), 0, (int64_t)count - 1, &index) &&
-            ret_message_ids[index] == NULL) {
-            ret_message_ids[index] = qn_memory_copy_text(id, strlen(id));
-        }
-    }
-    ok = ok && no_entry_failed(answer, err);
-    json_decref(answer);
-    json_decref(input);
-    return ok;
-}
-
-bool quern_receive_message(struct quern_client *client, const char *queue_url,
-                           const struct quern_receive_options *options, json_t **ret_messages,
-                           struct quern_error *err)
-{
-    static const struct quern_receive_options plain = {0, -1, -1};
-    const struct quern_receive_options *o = options != NULL ? options : &plain;
-    json_t *input = json_pack("{s:s, s:[s], s:[s]}", "QueueUrl", queue_url,
-                              "MessageSystemAttributeNames", "All", "MessageAttributeNames", "All");
-    json_t *answer = NULL;
-
-    json_object_set_new(input, "MaxNumberOfMessages",
-                        json_integer(o->max_messages > 0 ? o->max_messages : BATCH_MAX));
-    if (o->wait_s >= 0) {
-        json_object_set_new(input, "WaitTimeSeconds", json_integer(o->wait_s));
-    }
-    if (o->visibility_s >= 0) {
-        json_object_set_new(input, "VisibilityTimeout", json_integer(o->visibility_s));
-    }
-    bool ok = quern_client_call(client, "ReceiveMessage", input, &answer, err);
-    if (ok) {
-        json_t *messages = json_object_get(answer, "Messages");
-        *ret_messages = json_is_array(messages) ? json_incref(messages) : json_array();
-    }
-    json_decref(answer);
-    json_decref(input);
-    return ok;
+    return quern_call_make(client, &call, NULL, err);
 }
 
 bool quern_delete_message(struct quern_client *client, const char *queue_url,
                           const char *receipt_handle, struct quern_error *err)
 {
-    json_t *input = json_pack("{s:s, s:s}", "QueueUrl", queue_url, "ReceiptHandle", receipt_handle);
-    bool ok = quern_client_call(client, "DeleteMessage", input, NULL, err);
+    const struct settle_input input = {queue_url, receipt_handle, QUERN_NOT_GIVEN};
 
-    json_decref(input);
-    return ok;
-}
-
-bool quern_delete_message_batch(struct quern_client *client, const char *queue_url,
-                                const char *const *receipt_handles, size_t count,
-                                struct quern_error *err)
-{
-    json_t *entries = json_array();
-    json_t *answer = NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        json_array_append_new(
-            entries, new_entry(i, json_pack("{s:s}", "ReceiptHandle", receipt_handles[i])));
-    }
-    json_t *input = json_pack("{s:s, s:o}", "QueueUrl", queue_url, "Entries", entries);
-    bool ok = quern_client_call(client, "DeleteMessageBatch", input, &answer, err) &&
-              no_entry_failed(answer, err);
-    json_decref(answer);
-    json_decref(input);
-    return ok;
+    return settle(client, "DeleteMessage", &input, err);
 }
 
 bool quern_change_visibility(struct quern_client *client, const char *queue_url,
                              const char *receipt_handle, int64_t visibility_s,
                              struct quern_error *err)
 {
-    json_t *input = json_pack("{s:s, s:s, s:I}", "QueueUrl", queue_url, "ReceiptHandle",
-                              receipt_handle, "VisibilityTimeout", (json_int_t)visibility_s);
-    bool ok = quern_client_call(client, "ChangeMessageVisibility", input, NULL, err);
+    const struct settle_input input = {queue_url, receipt_handle, visibility_s};
 
-    json_decref(input);
-    return ok;
+    return settle(client, "ChangeMessageVisibility", &input, err);
 }

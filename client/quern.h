@@ -12,21 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "quern_error.h"
+#include "quern_messages.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct quern_client;
-
-enum { QUERN_CODE_MAX = 128, QUERN_MESSAGE_MAX = 1536 };
-
-struct quern_error {
-    char code[QUERN_CODE_MAX]; /* "QueueDoesNotExist"; "ConnectionError", "Timeout" when nobody
-                                  answered; "UnreadableAnswer" */
-    char message[QUERN_MESSAGE_MAX]; /* for people */
-    int http_status;                 /* 0 when nobody answered */
-    int attempts;                    /* how many were made */
-};
 
 /* Zeroed, it takes everything from the environment as the AWS SDKs do. Texts are copied. */
 struct quern_options {
@@ -77,46 +70,6 @@ bool quern_set_queue_attributes(struct quern_client *client, const char *queue_u
 bool quern_purge_queue(struct quern_client *client, const char *queue_url, struct quern_error *err);
 bool quern_delete_queue(struct quern_client *client, const char *queue_url,
                         struct quern_error *err);
-
-/* Sends. Texts are UTF-8 and end in NUL, except the body. */
-struct quern_message {
-    const char *body;
-    size_t body_len;
-    const char *group_id;         /* NULL: none */
-    const char *deduplication_id; /* NULL: none */
-    int64_t delay_s;              /* below 0: the queue's own */
-    const json_t *attributes;     /* MessageAttributes, or NULL; borrowed */
-};
-
-bool quern_send_message(struct quern_client *client, const char *queue_url,
-                        const struct quern_message *message, char **ret_message_id,
-                        struct quern_error *err);
-/* At most 10. ret_message_ids (room for count) gets the id of each, or NULL where the entry failed;
- * free each. False only when the call as a whole failed, or when an entry did: then err tells of
- * the first. */
-bool quern_send_message_batch(struct quern_client *client, const char *queue_url,
-                              const struct quern_message *messages, size_t count,
-                              char **ret_message_ids, struct quern_error *err);
-
-struct quern_receive_options {
-    int64_t max_messages; /* 1 to 10; 0: 10 */
-    int64_t wait_s;       /* below 0: the queue's own */
-    int64_t visibility_s; /* below 0: the queue's own */
-};
-
-/* An array of messages as the API model has them, with all attributes. options may be NULL. */
-bool quern_receive_message(struct quern_client *client, const char *queue_url,
-                           const struct quern_receive_options *options, json_t **ret_messages,
-                           struct quern_error *err);
-bool quern_delete_message(struct quern_client *client, const char *queue_url,
-                          const char *receipt_handle, struct quern_error *err);
-/* At most 10. False when the call or any entry failed: then err tells of the first. */
-bool quern_delete_message_batch(struct quern_client *client, const char *queue_url,
-                                const char *const *receipt_handles, size_t count,
-                                struct quern_error *err);
-bool quern_change_visibility(struct quern_client *client, const char *queue_url,
-                             const char *receipt_handle, int64_t visibility_s,
-                             struct quern_error *err);
 
 /* Plain JSON over HTTP to the same endpoint, unsigned, in one attempt: the control API of a Quern
  * server. path begins with '/'. */

@@ -6,39 +6,52 @@
 
 enum { RETRY_CEILING_MS = 20000 };
 
-/* Source: AWS SDKs and Tools Reference Guide, "Retry behavior": transient and throttling errors of
- * the standard mode. */
-static const char *const retryable_codes[] = {
-    "ConnectionError",
-    "Timeout",
-    "RequestTimeout",
-    "RequestTimeoutException",
-    "Throttling",
-    "ThrottlingException",
-    "ThrottledException",
+/* Source: AWS SDKs and Tools Reference Guide, "Retry behavior": what the standard mode takes for
+ * throttling. KmsThrottled is what SQS makes of the throttling of its key service. */
+static const char *const throttling_codes[] = {
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+    "KmsThrottled",
+    "LimitExceededException",
+    "PriorRequestNotComplete",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
     "RequestThrottled",
     "RequestThrottledException",
-    "RequestLimitExceeded",
-    "TooManyRequestsException",
-    "PriorRequestNotComplete",
     "SlowDown",
-    "InternalError",
-    "InternalFailure",
-    "ServiceUnavailable",
-    "KmsThrottled",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+    "TransactionInProgressException",
 };
 
-bool quern_retry_is_useful(const struct quern_error *err)
+/* The same source: what it takes for transient. The first two are the library's own. */
+static const char *const transient_codes[] = {
+    "ConnectionError",  "Timeout",       "RequestTimeout",  "RequestTimeoutException",
+    "ChecksumMismatch", "InternalError", "InternalFailure", "ServiceUnavailable",
+};
+
+static bool is_among(const char *code, const char *const *codes, size_t count)
 {
-    if (err->http_status >= 500) {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(retryable_codes) / sizeof(retryable_codes[0]); i++) {
-        if (strcmp(err->code, retryable_codes[i]) == 0) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(code, codes[i]) == 0) {
             return true;
         }
     }
     return false;
+}
+
+bool quern_retry_is_throttling(const char *code)
+{
+    return is_among(code, throttling_codes, sizeof(throttling_codes) / sizeof(throttling_codes[0]));
+}
+
+bool quern_retry_is_useful(const struct quern_error *err)
+{
+    return err->http_status >= 500 || quern_retry_is_throttling(err->code) ||
+           is_among(err->code, transient_codes,
+                    sizeof(transient_codes) / sizeof(transient_codes[0]));
 }
 
 int64_t quern_retry_delay_ms(struct qn_random *random, int64_t base_ms, int attempt)

@@ -235,55 +235,93 @@ static struct qn_str deduplication_id(struct qn_load *load, const struct qn_load
                                                 (long long)message->copy);
 }
 
-/* With system attributes, which the client's own call does not know. */
+/* What the service is told of a message; attributes go as the scenario has them. */
+static json_t *fields_of(struct qn_load *load, const struct qn_load_message *message)
+{
+    json_t *fields = json_pack("{s:s%}", "MessageBody", message->body.ptr, message->body.len);
+
+    if (message->attributes != NULL) {
+        json_object_set(fields, "MessageAttributes", message->attributes);
+    }
+    if (message->system_attributes != NULL) {
+        json_object_set(fields, "MessageSystemAttributes", message->system_attributes);
+    }
+    if (!qn_str_is_none(message->group)) { /* texts of an arena end in NUL */
+        json_object_set_new(fields, "MessageGroupId", json_string(message->group.ptr));
+        json_object_set_new(fields, "MessageDeduplicationId",
+                            json_string(deduplication_id(load, message).ptr));
+    }
+    return fields;
+}
+
+static bool fail_send(const struct quern_error *cause, struct qn_error *err)
+{
+    return qn_fail(err, QN_ERR_INTERNAL, "sending the load: %s: %s", cause->code, cause->message);
+}
+
 static bool send_one(struct qn_load *load, const struct qn_load_target *target,
                      struct qn_load_message *message, struct qn_error *err)
 {
-    json_t *input = json_pack("{s:s, s:s%, s:O}", "QueueUrl", target->queue_url, "MessageBody",
-                              message->body.ptr, message->body.len, "MessageSystemAttributes",
-                              message->system_attributes);
+    json_t *input = fields_of(load, message);
     struct quern_error cause;
     json_t *output = NULL;
 
-    if (!qn_str_is_none(message->group)) {
-        json_object_set_new(input, "MessageGroupId", json_string(message->group.ptr));
-        json_object_set_new(input, "MessageDeduplicationId",
-                            json_string(deduplication_id(load, message).ptr));
-    }
+    json_object_set_new(input, "QueueUrl", json_string(target->queue_url));
     bool ok = quern_client_call(target->client, "SendMessage", input, &output, &cause);
     record_send(load, target, message,
                 json_string_value(json_object_get(ok ? output : NULL, "MessageId")));
     json_decref(input);
     json_decref(output);
-    return ok ||
-           qn_fail(err, QN_ERR_INTERNAL, "sending the load: %s: %s", cause.code, cause.message);
+    return ok || fail_send(&cause, err);
+}
+
+/* The message id of the entry with that number, or NULL. */
+static const char *id_in(const json_t *answer, const char *number)
+{
+    size_t i;
+    const json_t *sent;
+
+    json_array_foreach(json_object_get(answer, "Successful"), i, sent)
+    {
+        const char *id = json_string_value(json_object_get(sent, "Id"));
+        if (id != NULL && strcmp(id, number) == 0) {
+            return json_string_value(json_object_get(sent, "MessageId"));
+        }
+    }
+    return NULL;
 }
 
 static bool send_batch(struct qn_load *load, const struct qn_load_target *target,
                        struct qn_load_message *messages, size_t count, struct qn_error *err)
 {
-    struct quern_message batch[BATCH] = {{0}};
-    char *ids[BATCH] = {NULL};
+    json_t *entries = json_array();
+    json_t *answer = NULL;
     struct quern_error cause;
+    char number[24];
 
     for (size_t i = 0; i < count; i++) {
-        batch[i] = (struct quern_message){
-            .body = messages[i].body.ptr,
-            .body_len = messages[i].body.len,
-            .group_id = messages[i].group.ptr, /* texts of an arena end in NUL */
-            .deduplication_id = deduplication_id(load, &messages[i]).ptr,
-            .delay_s = -1,
-            .attributes = messages[i].attributes,
-        };
+        json_t *entry = fields_of(load, &messages[i]);
+        (void)snprintf(number, sizeof(number), "%zu", i);
+        json_object_set_new(entry, "Id", json_string(number));
+        json_array_append_new(entries, entry);
     }
-    bool ok =
-        quern_send_message_batch(target->client, target->queue_url, batch, count, ids, &cause);
+    json_t *input = json_pack("{s:s, s:o}", "QueueUrl", target->queue_url, "Entries", entries);
+    bool ok = quern_client_call(target->client, "SendMessageBatch", input, &answer, &cause) ||
+              fail_send(&cause, err);
     for (size_t i = 0; i < count; i++) {
-        record_send(load, target, &messages[i], ids[i]);
-        quern_text_free(ids[i]);
+        (void)snprintf(number, sizeof(number), "%zu", i);
+        record_send(load, target, &messages[i], id_in(answer, number));
     }
-    return ok ||
-           qn_fail(err, QN_ERR_INTERNAL, "sending the load: %s: %s", cause.code, cause.message);
+    const json_t *failed = json_array_get(json_object_get(answer, "Failed"), 0);
+    if (ok && failed != NULL) {
+        ok = qn_fail(err, QN_ERR_INTERNAL, "sending the load: entry %s: %s: %s",
+                     json_string_value(json_object_get(failed, "Id")),
+                     json_string_value(json_object_get(failed, "Code")),
+                     json_string_value(json_object_get(failed, "Message")));
+    }
+    json_decref(answer);
+    json_decref(input);
+    return ok;
 }
 
 /* How many of those that are due fit into one call. */

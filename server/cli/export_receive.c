@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "server/base/arena.h"
 #include "server/cli/lines.h"
+#include "server/cli/received.h"
 #include "server/cli/spool.h"
 
 enum { BATCH = 10, WAIT_S = 1, EMPTY_ONES = 3 };
@@ -25,35 +27,31 @@ static int64_t count_in(const json_t *attributes, const char *name)
     return qn_str_to_int64(qn_str_from_cstr(text), 0, INT64_MAX, &count) ? count : 0;
 }
 
-static bool keep_handle(struct receiving *r, const json_t *message, struct quern_error *err)
+static bool keep_handle(struct receiving *r, const struct quern_received *message,
+                        struct quern_error *err)
 {
-    const char *handle = json_string_value(json_object_get(message, "ReceiptHandle"));
-    struct qn_str text = qn_str_from_cstr(handle);
+    struct qn_str text = qn_str_from_cstr(message->receipt_handle);
 
-    if (qn_str_is_none(text) || qn_str_find_char(text, '\n') < text.len) {
-        return quern_fail(err, "UnreadableAnswer", 200, "a message without a receipt handle");
+    if (qn_str_find_char(text, '\n') < text.len) {
+        return quern_fail(err, "UnreadableAnswer", 200, "a receipt handle of more than one line");
     }
     return (qn_spool_write(r->handles, text) && qn_spool_write(r->handles, QN_STR("\n"))) ||
            quern_fail(err, "WriteError", 0, "cannot keep the receipt handles: %s", strerror(errno));
 }
 
-static bool write_messages(struct receiving *r, json_t *messages, struct quern_error *err)
+static bool write_messages(struct receiving *r, const struct quern_messages *messages,
+                           struct quern_error *err)
 {
     bool ok = true;
-    size_t i;
-    json_t *message;
 
     /* All handles first: whatever happens then, all are given back. */
-    json_array_foreach(messages, i, message)
-    {
-        ok = ok && keep_handle(r, message, err);
+    for (size_t i = 0; i < messages->count; i++) {
+        ok = ok && keep_handle(r, &messages->items[i], err);
     }
-    json_array_foreach(messages, i, message)
-    {
+    for (size_t i = 0; ok && i < messages->count; i++) {
+        json_t *message = qn_received_json(&messages->items[i]);
         (void)json_object_del(message, "ReceiptHandle");
-        (void)json_object_del(message, "MD5OfBody");
-        (void)json_object_del(message, "MD5OfMessageAttributes");
-        ok = ok && qn_export_write(r->export, json_incref(message), err);
+        ok = qn_export_write(r->export, message, err);
     }
     return ok;
 }
@@ -66,14 +64,14 @@ static bool receive_all(struct receiving *r, struct quern_error *err)
 
     for (int empty_ones = 0;
          ok && empty_ones < EMPTY_ONES && !qn_export_is_interrupted(r->export);) {
-        json_t *messages = NULL;
+        struct quern_messages *messages = NULL;
         ok = quern_receive_message(r->export->remote->client, r->url, &how, &messages, err);
         if (!ok && strcmp(err->code, "OverLimit") == 0) {
             return true; /* that is all that can be in flight */
         }
-        empty_ones = ok && json_array_size(messages) > 0 ? 0 : empty_ones + 1;
+        empty_ones = ok && messages->count > 0 ? 0 : empty_ones + 1;
         ok = ok && write_messages(r, messages, err);
-        json_decref(messages);
+        quern_result_free(messages);
     }
     return ok;
 }
@@ -94,44 +92,44 @@ static void count_left(struct receiving *r)
     }
 }
 
-/* Takes up to ten handles from the file; the number of them. */
-static size_t next_entries(struct qn_lines *lines, json_t *entries, struct qn_error *err)
+/* Takes up to ten handles from the file, to end their leases; the number of them. Their texts are
+ * in the arena. */
+static size_t next_changes(struct qn_lines *lines, struct quern_visibility_change *changes,
+                           struct qn_arena *arena, struct qn_error *err)
 {
     struct qn_str line = QN_STR("");
-    char id[8];
+    size_t count = 0;
 
-    json_array_clear(entries);
-    while (json_array_size(entries) < BATCH && qn_lines_next(lines, &line, err) &&
-           !qn_str_is_none(line)) {
-        (void)snprintf(id, sizeof(id), "%zu", json_array_size(entries));
-        json_array_append_new(entries, json_pack("{s:s, s:s%, s:i}", "Id", id, "ReceiptHandle",
-                                                 line.ptr, line.len, "VisibilityTimeout", 0));
+    qn_arena_reset(arena);
+    while (count < BATCH && qn_lines_next(lines, &line, err) && !qn_str_is_none(line)) {
+        changes[count++] = (struct quern_visibility_change){
+            .receipt_handle = qn_arena_copy(arena, line).ptr, .visibility_s = 0};
     }
-    return json_array_size(entries);
+    return count;
 }
 
 static void give_back(struct receiving *r)
 {
-    json_t *entries = json_array();
+    struct quern_visibility_change changes[BATCH];
     struct quern_error failure = {.code = ""};
+    struct qn_arena arena;
     struct qn_lines lines;
     struct qn_error err;
     size_t failed = 0;
     size_t count;
 
     (void)lseek(r->handles, 0, SEEK_SET);
+    qn_arena_init(&arena, SIZE_MAX / 2);
     qn_lines_init(&lines, r->handles, "the receipt handles");
-    while ((count = next_entries(&lines, entries, &err)) > 0) {
-        json_t *input = json_pack("{s:s, s:O}", "QueueUrl", r->url, "Entries", entries);
-        json_t *answer = NULL;
-        if (quern_client_call(r->export->remote->client, "ChangeMessageVisibilityBatch", input,
-                              &answer, &failure)) {
-            failed += json_array_size(json_object_get(answer, "Failed"));
+    while ((count = next_changes(&lines, changes, &arena, &err)) > 0) {
+        struct quern_batch *batch = NULL;
+        if (quern_change_visibility_batch(r->export->remote->client, r->url, changes, count, &batch,
+                                          &failure)) {
+            failed += batch->failed_count;
+            quern_result_free(batch);
         } else {
             failed += count;
         }
-        json_decref(answer);
-        json_decref(input);
     }
     if (failed > 0) {
         r->export->is_still_hidden = true;
@@ -142,7 +140,7 @@ static void give_back(struct receiving *r)
             failure.code);
     }
     qn_lines_done(&lines);
-    json_decref(entries);
+    qn_arena_done(&arena);
 }
 
 bool qn_export_by_receiving(struct qn_export *export, struct quern_error *err)

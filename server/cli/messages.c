@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "server/cli/received.h"
 #include "server/cli/remote.h"
 
 enum { BODY_MAX = 16 * 1024 * 1024 };
@@ -57,19 +58,19 @@ static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay
     };
     struct quern_error err;
     char *url = NULL;
-    char *id;
+    struct quern_sent *sent;
     int code = QN_EXIT_OK;
 
     if (!qn_remote_find_url(remote, remote->options.words[0], &url, &err) ||
-        !quern_send_message(remote->client, url, &message, &id, &err)) {
+        !quern_send_message(remote->client, url, &message, &sent, &err)) {
         code = qn_remote_fail(remote, &err);
     } else {
         if (qn_remote_wants_json(remote)) {
-            qn_remote_print_json(json_pack("{s:s}", "MessageId", id));
+            qn_remote_print_json(json_pack("{s:s}", "MessageId", sent->message_id));
         } else {
-            (void)puts(id);
+            (void)puts(sent->message_id);
         }
-        quern_text_free(id);
+        quern_result_free(sent);
     }
     quern_text_free(url);
     return code;
@@ -116,42 +117,40 @@ enum {
     RECEIVE_COUNT
 };
 
-static const char *member(const json_t *message, const char *name)
-{
-    return json_string_value(json_object_get(message, name));
-}
-
-static void print_received(const json_t *messages)
+static void print_received(const struct quern_messages *messages)
 {
     static const char *const head[] = {"MESSAGE ID", "RECEIVES", "BODY"};
     struct qn_columns table;
-    size_t i;
-    const json_t *message;
 
     qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (i = 0; i < table.columns; i++) {
+    for (size_t i = 0; i < table.columns; i++) {
         qn_columns_add(&table, head[i]);
     }
-    json_array_foreach(messages, i, message)
-    {
-        const json_t *attributes = json_object_get(message, "Attributes");
-        qn_columns_add(&table, member(message, "MessageId"));
-        qn_columns_add(&table, member(attributes, "ApproximateReceiveCount"));
-        qn_columns_add(&table, member(message, "Body"));
+    for (size_t i = 0; i < messages->count; i++) {
+        const struct quern_received *message = &messages->items[i];
+        qn_columns_add(&table, message->message_id);
+        qn_columns_add(&table, quern_received_system(message, "ApproximateReceiveCount"));
+        qn_columns_add(&table, message->body);
     }
     qn_columns_print(&table);
     qn_columns_done(&table);
 }
 
-static bool delete_all(struct qn_remote *remote, const char *url, const json_t *messages,
-                       struct quern_error *err)
+static void print_received_json(const struct quern_messages *messages)
 {
-    size_t i;
-    const json_t *message;
+    json_t *list = json_array();
 
-    json_array_foreach(messages, i, message)
-    {
-        if (!quern_delete_message(remote->client, url, member(message, "ReceiptHandle"), err)) {
+    for (size_t i = 0; i < messages->count; i++) {
+        json_array_append_new(list, qn_received_json(&messages->items[i]));
+    }
+    qn_remote_print_json(list);
+}
+
+static bool delete_all(struct qn_remote *remote, const char *url,
+                       const struct quern_messages *messages, struct quern_error *err)
+{
+    for (size_t i = 0; i < messages->count; i++) {
+        if (!quern_delete_message(remote->client, url, messages->items[i].receipt_handle, err)) {
             return false;
         }
     }
@@ -161,7 +160,7 @@ static bool delete_all(struct qn_remote *remote, const char *url, const json_t *
 static int receive(struct qn_remote *remote, const struct quern_receive_options *how)
 {
     struct quern_error err;
-    json_t *messages = NULL;
+    struct quern_messages *messages = NULL;
     char *url = NULL;
     int code = QN_EXIT_OK;
 
@@ -171,8 +170,8 @@ static int receive(struct qn_remote *remote, const struct quern_receive_options 
         goto out;
     }
     if (qn_remote_wants_json(remote)) {
-        qn_remote_print_json(json_incref(messages));
-    } else if (json_array_size(messages) > 0) {
+        print_received_json(messages);
+    } else if (messages->count > 0) {
         print_received(messages);
     }
     /* Only what has been shown is deleted. */
@@ -182,14 +181,14 @@ static int receive(struct qn_remote *remote, const struct quern_receive_options 
     }
 
 out:
-    json_decref(messages);
+    quern_result_free(messages);
     quern_text_free(url);
     return code;
 }
 
 int qn_receive_main(int argc, char **argv)
 {
-    struct quern_receive_options how;
+    struct quern_receive_options how = {0};
     struct qn_remote remote;
     struct qn_error err;
     int code;

@@ -29,26 +29,30 @@ TestSuite(client, .init = start_server, .fini = stop_server);
 static void send_text(const char *text)
 {
     const struct quern_message message = {.body = text, .body_len = strlen(text), .delay_s = -1};
-    char *id = NULL;
+    struct quern_sent *sent = NULL;
 
-    cr_assert(quern_send_message(client, queue_url, &message, &id, &err), "%s", err.message);
-    cr_expect_eq(strlen(id), 36);
-    quern_text_free(id);
+    cr_assert(quern_send_message(client, queue_url, &message, &sent, &err), "%s", err.message);
+    cr_expect_eq(strlen(sent->message_id), 36);
+    cr_expect_null(sent->sequence_number);
+    quern_result_free(sent);
 }
 
-static json_t *receive(void)
+static struct quern_messages *receive(void)
 {
     const struct quern_receive_options options = {.wait_s = 0, .visibility_s = 30};
-    json_t *messages = NULL;
+    struct quern_messages *messages = NULL;
 
     cr_assert(quern_receive_message(client, queue_url, &options, &messages, &err), "%s",
               err.message);
     return messages;
 }
 
-static const char *handle_of(const json_t *messages, size_t i)
+static void expect_empty(void)
 {
-    return json_string_value(json_object_get(json_array_get(messages, i), "ReceiptHandle"));
+    struct quern_messages *messages = receive();
+
+    cr_expect_eq(messages->count, 0);
+    quern_result_free(messages);
 }
 
 Test(client, endpoint_has_no_slash_at_its_end)
@@ -59,58 +63,193 @@ Test(client, endpoint_has_no_slash_at_its_end)
 Test(client, message_is_sent_received_and_deleted)
 {
     send_text("any \"text\" \xe2\x82\xac <&>");
-    json_t *messages = receive();
-    cr_assert_eq(json_array_size(messages), 1);
-    cr_expect_str_eq(json_string_value(json_object_get(json_array_get(messages, 0), "Body")),
-                     "any \"text\" \xe2\x82\xac <&>");
-    cr_expect(quern_change_visibility(client, queue_url, handle_of(messages, 0), 0, &err));
-    json_decref(messages);
+    struct quern_messages *messages = receive();
+    cr_assert_eq(messages->count, 1);
+    cr_expect_str_eq(messages->items[0].body, "any \"text\" \xe2\x82\xac <&>");
+    cr_expect_eq(messages->items[0].body_len, strlen(messages->items[0].body));
+    cr_expect(
+        quern_change_visibility(client, queue_url, messages->items[0].receipt_handle, 0, &err));
+    quern_result_free(messages);
     messages = receive();
-    cr_assert_eq(json_array_size(messages), 1);
-    cr_expect(quern_delete_message(client, queue_url, handle_of(messages, 0), &err));
-    json_decref(messages);
-    messages = receive();
-    cr_expect_eq(json_array_size(messages), 0);
-    json_decref(messages);
+    cr_assert_eq(messages->count, 1);
+    cr_expect_eq(quern_received_number(&messages->items[0], "ApproximateReceiveCount"), 2);
+    cr_expect(quern_delete_message(client, queue_url, messages->items[0].receipt_handle, &err));
+    quern_result_free(messages);
+    expect_empty();
 }
 
-Test(client, batches_give_an_id_for_each_entry)
+Test(client, attributes_come_back_as_they_were_sent)
 {
-    struct quern_message batch[3];
-    char *ids[3];
+    const struct quern_attribute attributes[] = {
+        {.name = "price", .data_type = "Number.euro", .text = "12.50"},
+        {.name = "key", .data_type = "Binary", .bytes = "\0\xff\x01", .byte_count = 3},
+        {.name = "city", .data_type = "String", .text = "K\xc3\xb6ln"},
+    };
+    const struct quern_message message = {
+        .body = "b",
+        .body_len = 1,
+        .delay_s = QUERN_NOT_GIVEN,
+        .attributes = attributes,
+        .attribute_count = 3,
+        .trace_header = "Root=1-5759e988-bd862e3fe1be46a994272793",
+    };
+
+    cr_assert(quern_send_message(client, queue_url, &message, NULL, &err), "%s", err.message);
+    struct quern_messages *messages = receive();
+    cr_assert_eq(messages->count, 1);
+    const struct quern_received *got = &messages->items[0];
+    cr_assert_eq(got->attribute_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct quern_attribute *back = quern_received_attribute(got, attributes[i].name);
+        cr_assert_not_null(back);
+        cr_expect_str_eq(back->data_type, attributes[i].data_type);
+        if (attributes[i].text != NULL) {
+            cr_expect_str_eq(back->text, attributes[i].text);
+            cr_expect_null(back->bytes);
+        } else {
+            cr_assert_eq(back->byte_count, attributes[i].byte_count);
+            cr_expect_arr_eq(back->bytes, attributes[i].bytes, back->byte_count);
+            cr_expect_null(back->text);
+        }
+    }
+    cr_expect_str_eq(quern_received_system(got, "AWSTraceHeader"), message.trace_header);
+    cr_expect_null(quern_received_system(got, "SequenceNumber"));
+    cr_expect_null(quern_received_attribute(got, "other"));
+    quern_result_free(messages);
+}
+
+Test(client, only_the_attributes_asked_for_are_received)
+{
+    const struct quern_attribute attribute = {.name = "n", .data_type = "String", .text = "v"};
+    const struct quern_message message = {.body = "b",
+                                          .body_len = 1,
+                                          .delay_s = QUERN_NOT_GIVEN,
+                                          .attributes = &attribute,
+                                          .attribute_count = 1};
+    static const char *const names[] = {"SentTimestamp"};
+    const struct quern_receive_options options = {.wait_s = 0,
+                                                  .visibility_s = QUERN_NOT_GIVEN,
+                                                  .system_names = names,
+                                                  .system_name_count = 1,
+                                                  .attribute_names = names,
+                                                  .attribute_name_count = 0};
+    struct quern_messages *messages = NULL;
+
+    cr_assert(quern_send_message(client, queue_url, &message, NULL, &err), "%s", err.message);
+    cr_assert(quern_receive_message(client, queue_url, &options, &messages, &err), "%s",
+              err.message);
+    cr_assert_eq(messages->count, 1);
+    cr_expect_eq(messages->items[0].system.count, 1);
+    cr_expect_gt(quern_received_number(&messages->items[0], "SentTimestamp"), 1600000000000);
+    cr_expect_eq(messages->items[0].attribute_count, 0);
+    quern_result_free(messages);
+}
+
+Test(client, text_that_is_not_utf8_is_refused_and_not_sent)
+{
+    const struct quern_message message = {.body = "a\xff", .body_len = 2, .delay_s = -1};
+
+    cr_expect_not(quern_send_message(client, queue_url, &message, NULL, &err));
+    cr_expect_str_eq(err.code, "InvalidText");
+    cr_expect_not_null(strstr(err.message, "MessageBody"));
+    cr_expect_eq(err.attempts, 0);
+    cr_expect_not(quern_delete_message(client, queue_url, "\xc0\xaf", &err));
+    cr_expect_str_eq(err.code, "InvalidText");
+    cr_expect_not(quern_delete_message(client, NULL, "x", &err));
+    cr_expect_not_null(strstr(err.message, "QueueUrl is missing"));
+    expect_empty();
+}
+
+Test(client, each_entry_of_a_batch_tells_for_itself)
+{
+    struct quern_message messages[3];
+    struct quern_batch *batch = NULL;
     const char *handles[3];
 
     for (size_t i = 0; i < 3; i++) {
-        batch[i] = (struct quern_message){.body = "b", .body_len = 1, .delay_s = -1};
+        messages[i] = (struct quern_message){.body = "b", .body_len = 1, .delay_s = -1};
     }
-    cr_assert(quern_send_message_batch(client, queue_url, batch, 3, ids, &err), "%s", err.message);
+    cr_assert(quern_send_message_batch(client, queue_url, messages, 3, &batch, &err), "%s",
+              err.message);
+    cr_expect_eq(batch->count, 3);
+    cr_expect_eq(batch->failed_count, 0);
     for (size_t i = 0; i < 3; i++) {
-        cr_expect_not_null(ids[i]);
-        quern_text_free(ids[i]);
+        cr_expect(batch->entries[i].is_done);
+        cr_expect_eq(strlen(batch->entries[i].message_id), 36);
     }
-    json_t *messages = receive();
-    cr_assert_eq(json_array_size(messages), 3);
+    quern_result_free(batch);
+    struct quern_messages *received = receive();
+    cr_assert_eq(received->count, 3);
     for (size_t i = 0; i < 3; i++) {
-        handles[i] = handle_of(messages, i);
+        handles[i] = received->items[i].receipt_handle;
     }
-    cr_expect(quern_delete_message_batch(client, queue_url, handles, 3, &err), "%s", err.message);
     handles[1] = "nonsense";
-    cr_expect_not(quern_delete_message_batch(client, queue_url, handles, 2, &err));
-    cr_expect_str_eq(err.code, "ReceiptHandleIsInvalid");
-    json_decref(messages);
+    cr_assert(quern_delete_message_batch(client, queue_url, handles, 3, &batch, &err), "%s",
+              err.message);
+    cr_expect_eq(batch->failed_count, 1);
+    cr_expect(batch->entries[0].is_done);
+    cr_expect_not(batch->entries[1].is_done);
+    cr_expect_str_eq(batch->entries[1].code, "ReceiptHandleIsInvalid");
+    cr_expect(batch->entries[1].is_sender_fault);
+    cr_expect_not(batch->entries[1].is_retryable);
+    cr_expect(batch->entries[1].message[0] != '\0');
+    cr_expect(batch->entries[2].is_done);
+    quern_result_free(batch);
+    quern_result_free(received);
 }
 
 Test(client, entry_that_fails_leaves_the_others_their_ids)
 {
-    const struct quern_message batch[2] = {{.body = "b", .body_len = 1, .delay_s = -1},
-                                           {.body = "", .body_len = 0, .delay_s = -1}};
-    char *ids[2];
+    const struct quern_message messages[2] = {{.body = "b", .body_len = 1, .delay_s = -1},
+                                              {.body = "", .body_len = 0, .delay_s = -1}};
+    struct quern_batch *batch = NULL;
 
-    cr_expect_not(quern_send_message_batch(client, queue_url, batch, 2, ids, &err));
-    cr_expect_not_null(ids[0]);
-    cr_expect_null(ids[1]);
-    cr_expect(err.code[0] != '\0');
-    quern_text_free(ids[0]);
+    cr_assert(quern_send_message_batch(client, queue_url, messages, 2, &batch, &err));
+    cr_expect_not_null(batch->entries[0].message_id);
+    cr_expect_not(batch->entries[1].is_done);
+    cr_expect_null(batch->entries[1].message_id);
+    cr_expect(batch->entries[1].code[0] != '\0');
+    quern_result_free(batch);
+}
+
+Test(client, batch_of_nothing_and_of_too_much_is_refused_by_the_service)
+{
+    const char *handles[QUERN_BATCH_MAX + 1] = {NULL};
+    struct quern_batch *batch = NULL;
+
+    cr_expect_not(quern_delete_message_batch(client, queue_url, handles, 0, &batch, &err));
+    cr_expect_str_eq(err.code, "EmptyBatchRequest");
+    for (size_t i = 0; i <= QUERN_BATCH_MAX; i++) {
+        handles[i] = "h";
+    }
+    cr_expect_not(
+        quern_delete_message_batch(client, queue_url, handles, QUERN_BATCH_MAX + 1, &batch, &err));
+    cr_expect_str_eq(err.code, "TooManyEntriesInBatchRequest");
+}
+
+Test(client, leases_are_changed_in_batches)
+{
+    struct quern_visibility_change changes[3] = {
+        {.visibility_s = 0}, {.visibility_s = 100}, {.receipt_handle = "nonsense"}};
+    struct quern_batch *batch = NULL;
+
+    send_text("1");
+    send_text("2");
+    struct quern_messages *messages = receive();
+    cr_assert_eq(messages->count, 2);
+    changes[0].receipt_handle = messages->items[0].receipt_handle;
+    changes[1].receipt_handle = messages->items[1].receipt_handle;
+    cr_assert(quern_change_visibility_batch(client, queue_url, changes, 3, &batch, &err), "%s",
+              err.message);
+    cr_expect(batch->entries[0].is_done && batch->entries[1].is_done);
+    cr_expect_not(batch->entries[2].is_done);
+    cr_expect_eq(batch->failed_count, 1);
+    quern_result_free(batch);
+    struct quern_messages *again = receive();
+    cr_assert_eq(again->count, 1);
+    cr_expect_str_eq(again->items[0].message_id, messages->items[0].message_id);
+    quern_result_free(again);
+    quern_result_free(messages);
 }
 
 Test(client, queues_are_created_listed_and_deleted)
@@ -159,9 +298,7 @@ Test(client, purge_empties_the_queue)
 {
     send_text("x");
     cr_expect(quern_purge_queue(client, queue_url, &err), "%s", err.message);
-    json_t *messages = receive();
-    cr_expect_eq(json_array_size(messages), 0);
-    json_decref(messages);
+    expect_empty();
 }
 
 Test(client, error_of_the_service_has_its_code_and_is_not_repeated)
@@ -272,7 +409,7 @@ static void *cancel_when_parked(void *state)
 Test(client, long_poll_is_ended_from_another_thread)
 {
     const struct quern_receive_options options = {.wait_s = 20, .visibility_s = -1};
-    json_t *messages = NULL;
+    struct quern_messages *messages = NULL;
     pthread_t canceller;
 
     cr_assert_eq(pthread_create(&canceller, NULL, cancel_when_parked, NULL), 0);

@@ -95,6 +95,33 @@ static void drop_damaged(json_t *messages)
     }
 }
 
+/* By the plain call: what comes is looked at here, as somebody would with any client, and what is
+ * wrong on purpose may leave that out. */
+static bool receive_some(struct worker *w, int64_t most, json_t **ret_messages,
+                         struct quern_error *err)
+{
+    json_t *input = json_pack("{s:s, s:[s], s:[s], s:I}", "QueueUrl", w->settings.queue_url,
+                              "MessageSystemAttributeNames", "All", "MessageAttributeNames", "All",
+                              "MaxNumberOfMessages", (json_int_t)most);
+    json_t *answer = NULL;
+
+    if (w->settings.wait_s >= 0) {
+        json_object_set_new(input, "WaitTimeSeconds", json_integer(w->settings.wait_s));
+    }
+    if (w->settings.receive_visibility_s >= 0) {
+        json_object_set_new(input, "VisibilityTimeout",
+                            json_integer(w->settings.receive_visibility_s));
+    }
+    bool ok = quern_client_call(w->poller, "ReceiveMessage", input, &answer, err);
+    if (ok) {
+        json_t *messages = json_object_get(answer, "Messages");
+        *ret_messages = json_is_array(messages) ? json_incref(messages) : json_array();
+    }
+    json_decref(answer);
+    json_decref(input);
+    return ok;
+}
+
 void *receive_loop(void *worker)
 {
     struct worker *w = worker;
@@ -103,17 +130,15 @@ void *receive_loop(void *worker)
 
     (void)pthread_mutex_lock(&w->lock);
     while (w->rules.may_poll(w)) {
-        struct quern_receive_options options = {.max_messages = w->rules.room(w),
-                                                .wait_s = w->settings.wait_s,
-                                                .visibility_s = w->settings.receive_visibility_s};
+        int64_t most = w->rules.room(w);
         json_t *messages = NULL;
-        if (options.max_messages <= 0) {
+        if (most <= 0) {
             (void)pthread_cond_wait(&w->changed, &w->lock);
             continue;
         }
         (void)pthread_mutex_unlock(&w->lock);
         bool goes_on = true;
-        if (quern_receive_message(w->poller, w->settings.queue_url, &options, &messages, &err)) {
+        if (receive_some(w, most, &messages, &err)) {
             failures = 0;
             drop_damaged(messages);
             if (json_array_size(messages) == 0) {

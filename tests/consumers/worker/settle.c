@@ -144,16 +144,16 @@ bool settle_resend(struct hand *hand, struct job *job)
         attempt = 1;
     }
     (void)snprintf(number, sizeof(number), "%lld", (long long)attempt + 1);
-    json_t *attributes =
-        json_pack("{s:{s:s, s:s}}", "attempt", "DataType", "Number", "StringValue", number);
+    const struct quern_attribute counted = {
+        .name = "attempt", .data_type = "Number", .text = number};
     struct quern_message copy = {.delay_s = attempt < RESEND_LAST_S ? attempt : RESEND_LAST_S,
-                                 .attributes = attributes};
+                                 .attributes = &counted,
+                                 .attribute_count = 1};
     copy.body = w->rules.text(hand, job, &copy.body_len);
     bool ok = quern_send_message(hand->sqs, w->settings.retry_url, &copy, NULL, &err);
     if (!ok) {
         w->rules.on_call_error(w, &err);
     }
-    json_decref(attributes);
     return ok;
 }
 
