@@ -117,11 +117,12 @@ def test_a_consumer_around_the_adapter_passes(tmp_path, language, worker, needed
     assert all(shutil.which(word) for word in needed), "needed: %s" % needed
     shutil.copy(HERE / "init" / worker, tmp_path)
     assert run("check", "init", language, cwd=tmp_path).returncode == 0
-    names = [word for name in ("base.ack-after-effect", "std.delete-lost", "std.crash-after-effect-before-delete")
+    names = [word for name in ("base.ack-after-effect", "std.delete-lost", "std.crash-after-effect-before-delete",
+                               "poison.unknown-schema")
              for word in ("--only", name)]
     answer = run("check", "-j", "2", *names, cwd=tmp_path, timeout_s=240)
     assert answer.returncode == 0, answer.stdout
-    assert answer.stdout.count(" PASS  ") == 3
+    assert answer.stdout.count(" PASS  ") == 4
 
 
 class Sink(http.server.BaseHTTPRequestHandler):
@@ -171,3 +172,4 @@ def test_an_adapter_does_what_the_sink_says(tmp_path, sink, language):
     assert json.loads(reject[2])["id"] == "m-003"
     assert handle(BODY, 503) == ("left", [("/v1/effects", "k-003", BODY)])
     assert handle("no JSON", 200) == ("left", [])
+    assert handle(BODY.replace('"schemaVersion":1', '"schemaVersion":99'), 200) == ("left", [])

@@ -13,6 +13,10 @@ public static class QuernAdapter
     public static async Task HandleAsync(string body)
     {
         using var message = JsonDocument.Parse(body); // not JSON: do here what you do with such
+        if (message.RootElement.GetProperty("schemaVersion").GetInt32() != 1)
+        {
+            throw new InvalidOperationException("a version that this build does not know");
+        }
         var key = message.RootElement.GetProperty("idempotencyKey").GetString();
         var answer = await PostAsync("/v1/effects", body, key);
         if ((int)answer.StatusCode == 422) // never; recorded before the message is deleted

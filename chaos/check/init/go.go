@@ -15,11 +15,15 @@ var quernClient = &http.Client{Timeout: 60 * time.Second}
 // QuernHandle takes the text of a message. On nil delete the message, on an error leave it.
 func QuernHandle(body string) error {
 	var message struct {
+		SchemaVersion  int
 		IdempotencyKey string
 		Payload        struct{ ID string }
 	}
 	if err := json.Unmarshal([]byte(body), &message); err != nil {
 		return err // can never succeed; do here what you do with such
+	}
+	if message.SchemaVersion != 1 {
+		return fmt.Errorf("version %d, which this build does not know", message.SchemaVersion)
 	}
 	status, err := quernPost("/v1/effects", []byte(body), message.IdempotencyKey)
 	if err == nil && status == 422 { // never; recorded before the message is deleted

@@ -12,6 +12,9 @@ public final class QuernAdapter {
 
     /** Takes the text of a message. It returns: delete the message. It throws: leave it. */
     public static void handle(String body) throws Exception {
+        if (!find(body, "\"schemaVersion\"\\s*:\\s*(\\d+)").equals("1")) {
+            throw new IllegalArgumentException("a version that this build does not know");
+        }
         String key = find(body, "\"idempotencyKey\"\\s*:\\s*\"([^\"]*)\"");
         int status = post("/v1/effects", body, key);
         if (status == 422) { // never; recorded before the message is deleted

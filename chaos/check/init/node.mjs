@@ -2,6 +2,7 @@
 // Call handle(body) with the text of a message. It resolves: delete the message. It rejects: leave it.
 export async function handle(body) {
   const message = JSON.parse(body); // not JSON: can never succeed; do here what you do with such
+  if (message.schemaVersion !== 1) throw new Error("a version that this build does not know");
   const answer = await post("/v1/effects", body, { "Idempotency-Key": message.idempotencyKey });
   const reason = await answer.text();
   if (answer.status === 422) {

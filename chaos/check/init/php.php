@@ -6,6 +6,9 @@ function quern_handle(string $body): void
 {
     // Not JSON: can never succeed; do here what you do with such.
     $message = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
+    if ($message['schemaVersion'] !== 1) {
+        throw new RuntimeException('a version that this build does not know');
+    }
     [$status, $text] = quern_post('/v1/effects', $body, ['Idempotency-Key: ' . $message['idempotencyKey']]);
     if ($status === 422) { // never; recorded before the message is deleted
         $record = json_encode(['id' => $message['payload']['id'], 'reason' => $text]);

@@ -10,6 +10,8 @@ def handle(body):
     try:
         message = json.loads(body)
         key, name = message["idempotencyKey"], message["payload"]["id"]
+        if message["schemaVersion"] != 1:
+            raise ValueError("a version that this build does not know")
     except (ValueError, KeyError, TypeError):  # can never succeed: do here what you do with such
         raise RuntimeError("not a message of ours") from None
     try:

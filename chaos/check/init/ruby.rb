@@ -5,6 +5,7 @@ require "net/http"
 
 def quern_handle(body)
   message = JSON.parse(body) # not JSON: can never succeed; do here what you do with such
+  raise "a version that this build does not know" unless message["schemaVersion"] == 1
   answer = quern_post("/v1/effects", body, "Idempotency-Key" => message["idempotencyKey"])
   if answer.code == "422" # never; recorded before the message is deleted
     record = { "id" => message["payload"]["id"], "reason" => answer.body.to_s }

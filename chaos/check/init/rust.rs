@@ -7,6 +7,9 @@ use std::time::Duration;
 /// Takes the text of a message. On Ok delete the message, on Err leave it.
 pub fn handle(body: &str) -> Result<(), Error> {
     let key = find(body, "\"idempotencyKey\":\"")?;
+    if !body.contains("\"schemaVersion\":1,") {
+        return Err(Error::other("a version that this build does not know"));
+    }
     let mut status = post("/v1/effects", body, key)?;
     if status == 422 {
         // Never; recorded before the message is deleted.

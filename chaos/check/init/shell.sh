@@ -3,8 +3,8 @@
 # Needs curl and jq.
 quern_handle() {
     _body=$(cat)
-    # Not ours: can never succeed; do here what you do with such.
-    _key=$(printf %s "$_body" | jq -er .idempotencyKey) || return 1
+    # Not ours, or of a version that this build does not know: do here what you do with such.
+    _key=$(printf %s "$_body" | jq -er 'select(.schemaVersion == 1) | .idempotencyKey') || return 1
     _status=$(printf %s "$_body" | curl -sS -m 60 -o /dev/null -w '%{http_code}' \
         -H 'Content-Type: application/json' -H "Idempotency-Key: $_key" \
         --data-binary @- "$QUERN_SINK_URL/v1/effects") || return 1
