@@ -18,7 +18,7 @@ struct quern_call {
     const void *context;                    /* of check */
 };
 
-/* Makes the call. *ret_output is a result for quern_result_free, of the size of the output shape;
+/* Makes the call. *ret_output is a result for quern_answer_free, of the size of the output shape;
  * ret_output may be NULL. */
 bool quern_call_make(struct quern_client *client, const struct quern_call *call, void **ret_output,
                      struct quern_error *err);

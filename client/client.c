@@ -120,11 +120,11 @@ static bool read_answer(struct reading *reading, const json_t *answer, struct qu
     if (call == NULL || call->output_shape == NULL) {
         return true;
     }
-    void *output = quern_result_new(call->output_shape->size);
-    struct qn_arena *arena = quern_result_arena(output);
+    void *output = quern_answer_new(call->output_shape->size);
+    struct qn_arena *arena = quern_answer_arena(output);
     if (!quern_codec_read(call->output_shape, answer, output, arena, err) ||
         (call->check != NULL && !call->check(output, call->context, arena, err))) {
-        quern_result_free(output);
+        quern_answer_free(output);
         return false;
     }
     reading->output = output;
@@ -234,7 +234,7 @@ bool quern_call_make(struct quern_client *client, const struct quern_call *call,
     if (ok && ret_output != NULL) {
         *ret_output = reading.output;
     } else {
-        quern_result_free(reading.output);
+        quern_answer_free(reading.output);
     }
     return ok;
 }

@@ -51,8 +51,8 @@ json_t *quern_codec_write(const struct quern_shape *shape, const void *input,
 bool quern_codec_read(const struct quern_shape *shape, const json_t *value, void *ret_output,
                       struct qn_arena *arena, struct quern_error *err);
 
-/* A zeroed result with an arena of its own, which goes with it: for quern_result_free. */
-void *quern_result_new(size_t size);
-struct qn_arena *quern_result_arena(void *result);
+/* A zeroed result with an arena of its own, which goes with it: for quern_answer_free. */
+void *quern_answer_new(size_t size);
+struct qn_arena *quern_answer_arena(void *result);
 
 #endif

@@ -67,7 +67,7 @@ bool quern_send_message(struct quern_client *client, const char *queue_url,
     if (ret_sent != NULL) {
         *ret_sent = output;
     } else {
-        quern_result_free(output);
+        quern_answer_free(output);
     }
     return true;
 }

@@ -1,6 +1,6 @@
 /* Sending, receiving and settling messages. Included by quern.h.
  *
- * Results are the caller's: quern_result_free takes each of them, with all that it points to. A
+ * Results are the caller's: quern_answer_free takes each of them, with all that it points to. A
  * text in a result ends in NUL and lives as long as the result. Texts given are UTF-8 that end in
  * NUL, except where a length stands beside them, and are borrowed until the function returns. */
 #ifndef QUERN_MESSAGES_H
@@ -198,7 +198,7 @@ bool quern_change_visibility_batch(struct quern_client *client, const char *queu
                                    struct quern_batch **ret_batch, struct quern_error *err);
 
 /* Frees a result and all that it points to. Accepts NULL. */
-void quern_result_free(const void *result);
+void quern_answer_free(const void *result);
 
 #ifdef __cplusplus
 }

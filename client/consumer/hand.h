@@ -9,7 +9,7 @@
 #include "client/consumer/limits.h"
 #include "server/base/map.h"
 
-enum { QUERN_BATCH_MAX = 10, QUERN_DELETE = -1 };
+enum { QUERN_DELETE = -1 };
 
 /* Those of one group, or of one tenant, that are in hand. */
 struct quern_lane {

@@ -71,7 +71,7 @@ static bool receive_all(struct receiving *r, struct quern_error *err)
         }
         empty_ones = ok && messages->count > 0 ? 0 : empty_ones + 1;
         ok = ok && write_messages(r, messages, err);
-        quern_result_free(messages);
+        quern_answer_free(messages);
     }
     return ok;
 }
@@ -126,7 +126,7 @@ static void give_back(struct receiving *r)
         if (quern_change_visibility_batch(r->export->remote->client, r->url, changes, count, &batch,
                                           &failure)) {
             failed += batch->failed_count;
-            quern_result_free(batch);
+            quern_answer_free(batch);
         } else {
             failed += count;
         }

@@ -70,7 +70,7 @@ static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay
         } else {
             (void)puts(sent->message_id);
         }
-        quern_result_free(sent);
+        quern_answer_free(sent);
     }
     quern_text_free(url);
     return code;
@@ -181,7 +181,7 @@ static int receive(struct qn_remote *remote, const struct quern_receive_options 
     }
 
 out:
-    quern_result_free(messages);
+    quern_answer_free(messages);
     quern_text_free(url);
     return code;
 }

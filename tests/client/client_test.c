@@ -34,7 +34,7 @@ static void send_text(const char *text)
     cr_assert(quern_send_message(client, queue_url, &message, &sent, &err), "%s", err.message);
     cr_expect_eq(strlen(sent->message_id), 36);
     cr_expect_null(sent->sequence_number);
-    quern_result_free(sent);
+    quern_answer_free(sent);
 }
 
 static struct quern_messages *receive(void)
@@ -52,7 +52,7 @@ static void expect_empty(void)
     struct quern_messages *messages = receive();
 
     cr_expect_eq(messages->count, 0);
-    quern_result_free(messages);
+    quern_answer_free(messages);
 }
 
 Test(client, endpoint_has_no_slash_at_its_end)
@@ -69,12 +69,12 @@ Test(client, message_is_sent_received_and_deleted)
     cr_expect_eq(messages->items[0].body_len, strlen(messages->items[0].body));
     cr_expect(
         quern_change_visibility(client, queue_url, messages->items[0].receipt_handle, 0, &err));
-    quern_result_free(messages);
+    quern_answer_free(messages);
     messages = receive();
     cr_assert_eq(messages->count, 1);
     cr_expect_eq(quern_received_number(&messages->items[0], "ApproximateReceiveCount"), 2);
     cr_expect(quern_delete_message(client, queue_url, messages->items[0].receipt_handle, &err));
-    quern_result_free(messages);
+    quern_answer_free(messages);
     expect_empty();
 }
 
@@ -115,7 +115,7 @@ Test(client, attributes_come_back_as_they_were_sent)
     cr_expect_str_eq(quern_received_system(got, "AWSTraceHeader"), message.trace_header);
     cr_expect_null(quern_received_system(got, "SequenceNumber"));
     cr_expect_null(quern_received_attribute(got, "other"));
-    quern_result_free(messages);
+    quern_answer_free(messages);
 }
 
 Test(client, only_the_attributes_asked_for_are_received)
@@ -142,7 +142,7 @@ Test(client, only_the_attributes_asked_for_are_received)
     cr_expect_eq(messages->items[0].system.count, 1);
     cr_expect_gt(quern_received_number(&messages->items[0], "SentTimestamp"), 1600000000000);
     cr_expect_eq(messages->items[0].attribute_count, 0);
-    quern_result_free(messages);
+    quern_answer_free(messages);
 }
 
 Test(client, text_that_is_not_utf8_is_refused_and_not_sent)
@@ -177,7 +177,7 @@ Test(client, each_entry_of_a_batch_tells_for_itself)
         cr_expect(batch->entries[i].is_done);
         cr_expect_eq(strlen(batch->entries[i].message_id), 36);
     }
-    quern_result_free(batch);
+    quern_answer_free(batch);
     struct quern_messages *received = receive();
     cr_assert_eq(received->count, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -194,8 +194,8 @@ Test(client, each_entry_of_a_batch_tells_for_itself)
     cr_expect_not(batch->entries[1].is_retryable);
     cr_expect(batch->entries[1].message[0] != '\0');
     cr_expect(batch->entries[2].is_done);
-    quern_result_free(batch);
-    quern_result_free(received);
+    quern_answer_free(batch);
+    quern_answer_free(received);
 }
 
 Test(client, entry_that_fails_leaves_the_others_their_ids)
@@ -209,7 +209,7 @@ Test(client, entry_that_fails_leaves_the_others_their_ids)
     cr_expect_not(batch->entries[1].is_done);
     cr_expect_null(batch->entries[1].message_id);
     cr_expect(batch->entries[1].code[0] != '\0');
-    quern_result_free(batch);
+    quern_answer_free(batch);
 }
 
 Test(client, batch_of_nothing_and_of_too_much_is_refused_by_the_service)
@@ -244,12 +244,12 @@ Test(client, leases_are_changed_in_batches)
     cr_expect(batch->entries[0].is_done && batch->entries[1].is_done);
     cr_expect_not(batch->entries[2].is_done);
     cr_expect_eq(batch->failed_count, 1);
-    quern_result_free(batch);
+    quern_answer_free(batch);
     struct quern_messages *again = receive();
     cr_assert_eq(again->count, 1);
     cr_expect_str_eq(again->items[0].message_id, messages->items[0].message_id);
-    quern_result_free(again);
-    quern_result_free(messages);
+    quern_answer_free(again);
+    quern_answer_free(messages);
 }
 
 Test(client, queues_are_created_listed_and_deleted)

@@ -4,35 +4,35 @@
 #include "client/codec.h"
 
 /* More than any answer can hold: an answer of that size is not read at all. */
-#define RESULT_MAX_BYTES (SIZE_MAX / 4)
+#define ANSWER_MAX_BYTES (SIZE_MAX / 4)
 
-struct result {
+struct answer {
     struct qn_arena arena;
     max_align_t first; /* what the caller sees begins here */
 };
 
-static struct result *block_of(const void *result)
+static struct answer *block_of(const void *answer)
 {
-    return (struct result *)(void *)((char *)(uintptr_t)result - offsetof(struct result, first));
+    return (struct answer *)(void *)((char *)(uintptr_t)answer - offsetof(struct answer, first));
 }
 
-void *quern_result_new(size_t size)
+void *quern_answer_new(size_t size)
 {
-    struct result *block = qn_memory_new(offsetof(struct result, first) + size);
+    struct answer *block = qn_memory_new(offsetof(struct answer, first) + size);
 
-    qn_arena_init(&block->arena, RESULT_MAX_BYTES);
+    qn_arena_init(&block->arena, ANSWER_MAX_BYTES);
     return &block->first;
 }
 
-struct qn_arena *quern_result_arena(void *result)
+struct qn_arena *quern_answer_arena(void *answer)
 {
-    return &block_of(result)->arena;
+    return &block_of(answer)->arena;
 }
 
-void quern_result_free(const void *result)
+void quern_answer_free(const void *answer)
 {
-    if (result != NULL) {
-        struct result *block = block_of(result);
+    if (answer != NULL) {
+        struct answer *block = block_of(answer);
         qn_arena_done(&block->arena);
         qn_memory_free(block);
     }
