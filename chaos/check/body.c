@@ -6,6 +6,8 @@
 #include "server/base/random.h"
 #include "server/model/limits.h"
 
+#define DIGEST_MASK UINT64_C(0xffffffffffff)
+
 /* The bodies of odd messages, by turns. */
 enum odd {
     ODD_ONE_BYTE,
@@ -168,4 +170,22 @@ void qn_body_make(struct qn_load_message *message, const struct qn_load_options 
     message->attributes = odd == ODD_TYPED ? typed_attributes() : NULL;
     message->system_attributes = odd == ODD_TRACED ? trace_header() : NULL;
     qn_buf_done(&body);
+}
+
+uint64_t qn_body_hash(const json_t *json)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_json_text_append(&text, json, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t hash = qn_str_hash(qn_buf_str(&text));
+    qn_buf_done(&text);
+    return hash;
+}
+
+int64_t qn_body_digest(const json_t *unit)
+{
+    const json_t *payload = json_object_get(unit, "payload");
+
+    return payload != NULL ? (int64_t)(qn_body_hash(payload) & DIGEST_MASK) : QN_EVENT_NO_INT;
 }

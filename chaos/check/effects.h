@@ -33,7 +33,8 @@ struct qn_effect_answer {
 /* One unit of work within a request; a bulk insert has several. */
 struct qn_effect_item {
     struct qn_str k;  /* business key */
-    uint64_t payload; /* hash of the member `payload` */
+    uint64_t payload; /* hash of the member `payload`, or of all without it */
+    int64_t digest;   /* of the member alone, to be told */
 };
 
 struct qn_effect_call {

@@ -50,6 +50,7 @@ void qn_run_record(struct qn_effects *effects, const struct qn_run *run, enum qn
     for (size_t i = 0; i < count; i++) {
         struct qn_check_event event = qn_run_event(run, kind, i);
         event.reason = qn_str_from_cstr(reason);
+        event.digest = kind == QN_CHECK_WORK_BEGIN ? run->items[i].digest : QN_EVENT_NO_INT;
         event.replayed = replayed;
         event.status = status != 0 ? status : QN_EVENT_NO_INT;
         qn_record(effects->options.recorder, &event);
@@ -77,6 +78,7 @@ struct qn_run *qn_run_new(struct qn_effects *effects, const struct qn_effect_cal
         int64_t *attempts = qn_table_at(&effects->attempts, call->items[i].k);
         run->items[i].k = qn_arena_copy(&run->arena, call->items[i].k);
         run->items[i].payload = call->items[i].payload;
+        run->items[i].digest = call->items[i].digest;
         (*attempts)++;
         run->attempt = *attempts > run->attempt ? *attempts : run->attempt;
     }

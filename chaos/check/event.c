@@ -80,6 +80,7 @@ const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
     NUMBER("visible", visible),
     NUMBER("in_flight", in_flight),
     NUMBER("delayed", delayed),
+    NUMBER("digest", digest),
 };
 
 struct qn_str *qn_check_field_text(struct qn_check_event *event, size_t field)

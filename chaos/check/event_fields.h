@@ -10,7 +10,7 @@ struct qn_check_field {
     size_t offset;
 };
 
-enum { QN_CHECK_FIELD_COUNT = 35 };
+enum { QN_CHECK_FIELD_COUNT = 36 };
 extern const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT];
 
 struct qn_str *qn_check_field_text(struct qn_check_event *event, size_t field);

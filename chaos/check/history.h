@@ -62,6 +62,7 @@ struct qn_check_event {
     int64_t conn, port, attempt, status, n, deadline, match, from, to, count;
     int64_t pid, exit_code, signal, run, work_ms;
     int64_t visible, in_flight, delayed; /* of mark end */
+    int64_t digest;                      /* of the payload, as qn_body_digest() has it */
     /* Out of the parameters of api.in. */
     int64_t max, wait, visibility;
     const struct qn_str *handles;

@@ -204,6 +204,15 @@ bool qn_load_is_dead(const struct qn_load_message *message, int64_t max_receive)
     return false;
 }
 
+static int64_t digest_of(const struct qn_load_message *message)
+{
+    json_t *body = json_loadb(message->body.ptr, message->body.len, JSON_ALLOW_NUL, NULL);
+    int64_t digest = qn_body_digest(body);
+
+    json_decref(body);
+    return digest;
+}
+
 static void record_send(struct qn_load *load, const struct qn_load_target *target,
                         struct qn_load_message *message, const char *message_id)
 {
@@ -218,6 +227,7 @@ static void record_send(struct qn_load *load, const struct qn_load_target *targe
     event.what = qn_str_from_cstr(qn_load_outcome_name(message->outcome));
     event.target = message->other_name;
     event.work_ms = message->script.work_ms;
+    event.digest = digest_of(message);
     qn_record(target->recorder, &event);
     if (message_id != NULL) {
         *(struct qn_load_message **)qn_table_at(&load->by_name, event.mid) = message;

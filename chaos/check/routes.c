@@ -2,7 +2,7 @@
 #include "chaos/check/routes.h"
 
 #include "chaos/check/blobs.h"
-#include "chaos/check/json_text.h"
+#include "chaos/check/body.h"
 
 enum { ITEMS_MAX = 100 };
 
@@ -108,13 +108,8 @@ static struct qn_str business_key(const struct call *call, const json_t *unit)
 static uint64_t payload_hash(const json_t *unit)
 {
     const json_t *payload = json_object_get(unit, "payload");
-    struct qn_buf text;
 
-    qn_buf_init(&text, SIZE_MAX / 2);
-    qn_json_text_append(&text, payload != NULL ? payload : unit, JSON_COMPACT | JSON_SORT_KEYS);
-    uint64_t hash = qn_str_hash(qn_buf_str(&text));
-    qn_buf_done(&text);
-    return hash;
+    return qn_body_hash(payload != NULL ? payload : unit);
 }
 
 static struct qn_str instance_of(const struct call *call, struct qn_str k)
@@ -139,7 +134,8 @@ static void begin_work(const struct call *call, struct qn_str step)
     }
     for (size_t i = 0; i < count; i++) {
         const json_t *unit = is_bulk ? json_array_get(call->body, i) : call->body;
-        items[i] = (struct qn_effect_item){business_key(call, unit), payload_hash(unit)};
+        items[i] = (struct qn_effect_item){business_key(call, unit), payload_hash(unit),
+                                           qn_body_digest(unit)};
     }
     if (!qn_str_is_none(request->receive_count)) {
         int64_t number;

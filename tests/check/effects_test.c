@@ -81,7 +81,7 @@ TestSuite(effects, .init = open_ledger, .fini = close_ledger);
 
 static void begin(size_t owner, const char *k, const char *ik, uint64_t payload, int64_t now_ms)
 {
-    const struct qn_effect_item item = {qn_str_from_cstr(k), payload};
+    const struct qn_effect_item item = {qn_str_from_cstr(k), payload, QN_EVENT_NO_INT};
     const struct qn_effect_call call = {
         .ik = qn_str_from_cstr(ik),
         .instance = QN_STR("QUERN0001"),
@@ -255,7 +255,7 @@ Test(effects, held_answer_keeps_its_effect_when_the_instance_dies)
 
 Test(effects, bulk_call_commits_each_of_its_keys)
 {
-    const struct qn_effect_item items[] = {{QN_STR("k-1"), 1}, {QN_STR("k-2"), 2}};
+    const struct qn_effect_item items[] = {{QN_STR("k-1"), 1, 1}, {QN_STR("k-2"), 2, 2}};
     const struct qn_effect_call call = {.items = items, .item_count = 2, .n = QN_EVENT_NO_INT};
 
     qn_effects_begin(effects, &call, 0, &answers[0]);

@@ -306,6 +306,91 @@ Test(expression, break_says_what_was_compared_and_shows_it)
     cr_expect_str_eq(finding.text, "lease.extend never happened");
 }
 
+static const char sends[] =
+    "{\"seq\":1,\"kind\":\"load\",\"queue\":\"q\",\"k\":\"k-000\",\"what\":\"ok\",\"digest\":7}\n"
+    "{\"seq\":2,\"kind\":\"load\",\"queue\":\"q\",\"k\":\"k-001\",\"what\":\"ok\",\"digest\":8}\n"
+    "{\"seq\":3,\"kind\":\"load\",\"queue\":\"q\",\"k\":\"k-002\",\"what\":\"ok\"}\n"
+    "{\"seq\":4,\"kind\":\"work.begin\",\"k\":\"k-000\",\"digest\":7}\n"
+    "{\"seq\":5,\"kind\":\"work.begin\",\"k\":\"k-001\",\"digest\":9}\n"
+    "{\"seq\":6,\"kind\":\"work.begin\",\"k\":\"k-002\",\"digest\":9}\n"
+    "{\"seq\":7,\"kind\":\"msg.send\",\"queue\":\"out\",\"k\":\"k-000\",\"instance\":\"QUERN0001\"}"
+    "\n"
+    "{\"seq\":8,\"kind\":\"msg.send\",\"queue\":\"out\",\"k\":\"k-001\",\"instance\":"
+    "\"QUERNCHECK\"}\n"
+    "{\"seq\":9,\"kind\":\"msg.send\",\"queue\":\"later\",\"k\":\"k-001\",\"instance\":"
+    "\"QUERN0001\","
+    "\"deadline\":5000}\n"
+    "{\"seq\":10,\"kind\":\"msg.send\",\"queue\":\"later\",\"k\":\"k-002\",\"instance\":"
+    "\"QUERN0001\"}\n"
+    "{\"seq\":11,\"kind\":\"state\",\"target\":\"e-0\",\"n\":4}\n"
+    "{\"seq\":12,\"kind\":\"state\",\"target\":\"e-0\",\"n\":2}\n"
+    "{\"seq\":13,\"kind\":\"state\",\"target\":\"e-1\",\"n\":3}\n"
+    "{\"seq\":14,\"kind\":\"log\",\"instance\":\"QUERN0001\",\"reason\":\"got CANARY-12ab\"}\n"
+    "{\"seq\":15,\"kind\":\"log\",\"instance\":\"QUERN0001\",\"reason\":\"a YUNBTkFSWS14eQ== b\"}\n"
+    "{\"seq\":16,\"kind\":\"log\",\"instance\":\"QUERN0001\",\"reason\":\"retry k-000\"}\n"
+    "{\"seq\":17,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\",\"k\":\"k-000\",\"h\":"
+    "\"h-1\",\"instance\":\"QUERN0001\",\"n\":1,\"deadline\":9000}\n"
+    "{\"seq\":18,\"kind\":\"api.in\",\"action\":\"DeleteMessage\",\"queue\":\"q\",\"instance\":"
+    "\"QUERN0001\","
+    "\"params\":{\"ReceiptHandle\":\"h-1\"}}\n"
+    "{\"seq\":19,\"kind\":\"api.in\",\"action\":\"DeleteMessage\",\"queue\":\"q\",\"instance\":"
+    "\"QUERN0001\","
+    "\"params\":{\"ReceiptHandle\":\"h-1\"}}\n"
+    "{\"seq\":20,\"kind\":\"api.in\",\"action\":\"ChangeMessageVisibility\",\"queue\":\"q\","
+    "\"instance\":"
+    "\"QUERN0001\","
+    "\"params\":{\"ReceiptHandle\":\"h-1\"}}\n";
+
+static void open_sends(void)
+{
+    struct qn_error err;
+
+    qn_history_done(&history);
+    qn_history_init(&history);
+    cr_assert(qn_history_read(&history, qn_str_from_cstr(sends), &err));
+    qn_history_settle(&history);
+    in.output_queue = QN_STR("out");
+    in.retry_queue = QN_STR("later");
+}
+
+Test(expression, what_the_consumer_sends_on_is_counted_by_key)
+{
+    open_sends();
+    expect("outputs(k-000) == 1 and outputs(k-001) == 0", QN_RESULT_PASS);
+    expect("resent(k-001) == 1 and resent_at_once(k-001) == 0", QN_RESULT_PASS);
+    expect("resent(ok) == 2 and resent_at_once(ok) == 1", QN_RESULT_PASS);
+    in.output_queue = QN_STR_NONE; /* nothing is declared */
+    in.retry_queue = QN_STR_NONE;
+    expect("outputs(all) == 0 and resent(all) == 0", QN_RESULT_PASS);
+}
+
+Test(expression, a_payload_is_changed_when_another_was_sent)
+{
+    open_sends();
+    expect("changed(k-000) == 0", QN_RESULT_PASS);
+    expect("changed(k-001) == 0", QN_RESULT_FAIL);
+    expect("changed(k-002) == 0", QN_RESULT_PASS); /* nobody knows what was sent */
+}
+
+Test(expression, the_version_of_an_entity_is_what_was_stored_last)
+{
+    open_sends();
+    expect("version(e-0) == 2 and version(e-1) == 3 and version(e-2) == 0", QN_RESULT_PASS);
+}
+
+Test(expression, a_canary_in_the_log_is_seen_in_base64_too)
+{
+    open_sends();
+    expect("canaries() == 2", QN_RESULT_PASS);
+}
+
+Test(expression, calls_about_a_message_are_known_by_its_handles)
+{
+    open_sends();
+    expect("tried(Delete*, k-000) == 2 and tried(Change*, k-000) == 1", QN_RESULT_PASS);
+    expect("tried(Delete*, k-001) == 0", QN_RESULT_PASS);
+}
+
 Test(expression, levels_say_what_can_be_seen)
 {
     in.level = QN_LEVEL_COMMAND;

@@ -1,6 +1,7 @@
 /* Messages made from the load of a scenario. */
 #include <criterion/criterion.h>
 
+#include "chaos/check/body.h"
 #include "chaos/check/load.h"
 
 static struct qn_scenario *scenario;
@@ -190,4 +191,25 @@ Test(load, odd_bodies_are_legal_and_rare)
     cr_expect_not_null(load.messages[4].attributes);
     cr_expect_not_null(load.messages[5].system_attributes);
     cr_expect_null(load.messages[7].attributes);
+}
+
+static int64_t digest_of(const char *text)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    int64_t digest = qn_body_digest(json);
+
+    json_decref(json);
+    return digest;
+}
+
+Test(load, the_digest_of_a_body_is_that_of_its_payload_however_it_is_laid_out)
+{
+    int64_t digest = digest_of("{\"payload\":{\"id\":\"m-000\",\"n\":1}}");
+
+    make("\"ok\"", false); /* for the end of the test */
+    cr_expect_eq(digest_of("{ \"a\": 2, \"payload\": { \"n\": 1, \"id\": \"m-000\" } }"), digest);
+    cr_expect_neq(digest_of("{\"payload\":{\"id\":\"m-000\",\"n\":2}}"), digest);
+    cr_expect_geq(digest, 0);
+    cr_expect_eq(digest_of("{\"id\":\"m-000\"}"), QN_EVENT_NO_INT);
+    cr_expect_eq(digest_of("[1]"), QN_EVENT_NO_INT);
 }

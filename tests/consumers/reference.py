@@ -207,19 +207,25 @@ class Worker:
                 time.sleep(backoff_s(attempt))
         return False
 
-    def hand_back(self, lease):
+    def hand_back(self, lease, sqs=None):
+        """False if it is left to come back when its lease ends."""
         self.heartbeat.take_out(lease)
         try:
-            self.sqs.change_message_visibility(
+            (sqs or self.sqs).change_message_visibility(
                 QueueUrl=self.queue_url, ReceiptHandle=lease.handle, VisibilityTimeout=0
             )
-        except API_ERRORS as error:  # then it comes back when its lease ends
+        except API_ERRORS as error:
             log("handing back failed", error=type(error).__name__)
+            return False
+        return True
 
     def give_up(self):
-        """Called by another thread while this one is at work that will not end in time."""
+        """Called by another thread while this one is at work that will not end in time. When SQS
+        does not answer there is no time to ask it for each lease."""
+        sqs = self.make_sqs(attempts=1, answer_s=1)
         for lease in list(self.heartbeat.leases.values()) if self.heartbeat else []:
-            self.hand_back(lease)
+            if not self.hand_back(lease, sqs):
+                return
 
     def work_off(self, leases):
         blocked = set()

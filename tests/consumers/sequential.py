@@ -14,11 +14,16 @@ FIRST_PAUSE_S, PAUSES = 0.2, 5
 
 
 class NoHeartbeat:
+    """Extends nothing, and knows the leases all the same: at the end they are handed back."""
+
+    def __init__(self):
+        self.leases = {}
+
     def put_in(self, leases):
-        pass
+        self.leases = {id(lease): lease for lease in leases}
 
     def take_out(self, lease):
-        pass
+        self.leases.pop(id(lease), None)
 
 
 class Sequential(reference.Worker):

@@ -4,7 +4,7 @@
 
 #include "chaos/check/judge/book.h"
 
-enum { QN_EXPRESSION_ARGUMENTS_MAX = 3 };
+enum { QN_EXPRESSION_ARGUMENTS_MAX = 3, QN_EXPRESSION_PER_KEY_MAX = 16 };
 
 struct qn_expression {
     const struct qn_judge_input *in; /* with tally and book */
@@ -29,6 +29,12 @@ double qn_expression_call(struct qn_expression *x, size_t from, struct qn_str na
                           const struct qn_str *arguments, size_t count);
 /* Whether it is a function that counts per message, as max() and min() take it. */
 bool qn_expression_is_per_key(struct qn_str name);
+/* Their names, at most QN_EXPRESSION_PER_KEY_MAX. */
+size_t qn_expression_per_key_names(const char **ret_names);
+/* What it counts, over all messages that are meant. */
+double qn_expression_sum(struct qn_expression *x, struct qn_str name, struct qn_str selector);
+/* What is asked for can only be seen at this level. */
+void qn_expression_need(struct qn_expression *x, enum qn_level level);
 /* The largest or smallest of what a function counts, over the selected messages that were sent. */
 double qn_expression_extreme(struct qn_expression *x, struct qn_str name, struct qn_str selector,
                              bool is_max);

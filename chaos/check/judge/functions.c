@@ -5,97 +5,6 @@
 #include "chaos/check/judge/expression.h"
 #include "chaos/lex.h"
 
-/* ---- what counts per message */
-
-static const struct per_key {
-    const char *name;
-    size_t offset;
-    enum qn_level needs;
-    const char *pattern; /* of the events that it counts */
-} per_keys[] = {
-    {"sent", offsetof(struct qn_tally_key, sent), QN_LEVEL_PROTOCOL, "msg.send"},
-    {"leases", offsetof(struct qn_tally_key, leases), QN_LEVEL_PROTOCOL, "lease.grant"},
-    {"attempts", offsetof(struct qn_tally_key, attempts), QN_LEVEL_SINK, "work.begin"},
-    {"effects", offsetof(struct qn_tally_key, effects), QN_LEVEL_COMMAND, "work.commit"},
-    {"deletes", offsetof(struct qn_tally_key, deletes), QN_LEVEL_PROTOCOL, "msg.delete"},
-    {"rejects", offsetof(struct qn_tally_key, rejects), QN_LEVEL_SINK, "reject"},
-    {"dead", offsetof(struct qn_tally_key, dead), QN_LEVEL_PROTOCOL, "msg.dlq"},
-};
-
-enum { PER_KEY_COUNT = sizeof(per_keys) / sizeof(per_keys[0]) };
-
-static const struct per_key *find_per_key(struct qn_str name)
-{
-    for (size_t i = 0; i < PER_KEY_COUNT; i++) {
-        if (qn_str_equal(name, qn_str_from_cstr(per_keys[i].name))) {
-            return &per_keys[i];
-        }
-    }
-    return NULL;
-}
-
-bool qn_expression_is_per_key(struct qn_str name)
-{
-    return find_per_key(name) != NULL;
-}
-
-static void need(struct qn_expression *x, enum qn_level level)
-{
-    x->needs = level > x->needs ? level : x->needs;
-}
-
-static double count_of(const struct per_key *function, const struct qn_tally_key *key)
-{
-    return (double)*(const int64_t *)(const void *)((const char *)key + function->offset);
-}
-
-static void look_at(struct qn_expression *x, const struct per_key *function, struct qn_str selector)
-{
-    need(x, function->needs);
-    x->pattern = qn_str_from_cstr(function->pattern);
-    x->selector = selector;
-}
-
-/* Over all messages that are meant; without an argument over all. */
-static double sum_per_key(struct qn_expression *x, const struct per_key *function,
-                          struct qn_str selector)
-{
-    double sum = 0;
-
-    look_at(x, function, selector);
-    for (const struct qn_table_item *item = x->in->tally->keys.first; item != NULL;
-         item = item->next) {
-        if (qn_tally_selects(x->in->tally, selector, item->key)) {
-            sum += count_of(function, item->value);
-        }
-    }
-    return sum;
-}
-
-double qn_expression_extreme(struct qn_expression *x, struct qn_str name, struct qn_str selector,
-                             bool is_max)
-{
-    const struct per_key *function = find_per_key(name);
-    double best = 0;
-    bool any = false;
-
-    look_at(x, function, selector);
-    for (const struct qn_table_item *item = x->in->tally->keys.first; item != NULL;
-         item = item->next) {
-        const struct qn_tally_key *key = item->value;
-        double count = count_of(function, key);
-        if (key->sent == 0 || !qn_tally_selects(x->in->tally, selector, item->key)) {
-            continue;
-        }
-        if (!any || (is_max ? count > best : count < best)) {
-            best = count;
-            x->selector = item->key;
-        }
-        any = true;
-    }
-    return best;
-}
-
 /* ---- what events are meant */
 
 /* work.begin, lease.*, proc.exit, fault.NAME, or the action of a call: Delete*. */
@@ -240,7 +149,7 @@ static void need_for(struct qn_expression *x, struct qn_str pattern)
                       qn_str_starts_with(pattern, QN_STR("re")) ||
                       qn_str_equal(pattern, QN_STR("state"));
 
-    need(x, is_of_sink ? QN_LEVEL_SINK : QN_LEVEL_PROTOCOL);
+    qn_expression_need(x, is_of_sink ? QN_LEVEL_SINK : QN_LEVEL_PROTOCOL);
     x->pattern = pattern;
 }
 
@@ -257,6 +166,20 @@ static double calls(struct qn_expression *x, const struct arguments *a)
     }
     const struct phase phase = find_phase(x, a->items[1]);
     return phase.is_there ? count_events(x, a->items[0], &phase) : 0;
+}
+
+/* Requests that were about these messages, answered well or not. */
+static double tried(struct qn_expression *x, const struct arguments *a)
+{
+    double count = 0;
+
+    x->pattern = a->items[0];
+    x->selector = a->items[1];
+    for (size_t i = 0; i < x->in->history->count; i++) {
+        const struct qn_check_event *event = &x->in->history->events[i];
+        count += is_meant(x->in, event, a->items[0]) && is_about(x->in, event, a->items[1]);
+    }
+    return count;
 }
 
 static double rate(struct qn_expression *x, const struct arguments *a)
@@ -368,10 +291,46 @@ static double last(struct qn_expression *x, const struct arguments *a)
 static double dlq(struct qn_expression *x, const struct arguments *a)
 {
     if (a->count > 0) {
-        return sum_per_key(x, find_per_key(QN_STR("dead")), a->items[0]);
+        return qn_expression_sum(x, QN_STR("dead"), a->items[0]);
     }
     x->pattern = QN_STR("msg.dlq");
     return count_events(x, QN_STR("msg.dlq"), NULL);
+}
+
+/* What the projection of the entity had at last; 0: it was never written. */
+static double version(struct qn_expression *x, const struct arguments *a)
+{
+    double newest = 0;
+
+    need_for(x, QN_STR("state"));
+    for (size_t i = 0; i < x->in->history->count; i++) {
+        const struct qn_check_event *event = &x->in->history->events[i];
+        if (event->kind == QN_CHECK_STATE && qn_str_equal(event->target, a->items[0])) {
+            newest = (double)event->n;
+        }
+    }
+    return newest;
+}
+
+/* Lines of its log that have a canary in them, plain or as base64 has it at each of three places.
+ */
+static double canaries(struct qn_expression *x, const struct arguments *a)
+{
+    static const char *const forms[] = {"CANARY-", "Q0FOQVJZ", "NBTkFSW", "DQU5BUlkt"};
+    double count = 0;
+
+    (void)a;
+    x->pattern = QN_STR("log");
+    for (size_t i = 0; i < x->in->history->count; i++) {
+        const struct qn_check_event *event = &x->in->history->events[i];
+        bool has_any = false;
+        for (size_t j = 0; event->kind == QN_CHECK_LOG && j < 4; j++) {
+            struct qn_str form = qn_str_from_cstr(forms[j]);
+            has_any = has_any || qn_str_find(event->reason, form) < event->reason.len;
+        }
+        count += has_any;
+    }
+    return count;
 }
 
 static double exits(struct qn_expression *x, const struct arguments *a)
@@ -434,6 +393,7 @@ static const struct function {
     const char *usage;
 } functions[] = {
     {"calls", 1, 2, calls, "calls(ACTION) or calls(ACTION, MARK)"},
+    {"tried", 2, 2, tried, "tried(ACTION, KEY)"},
     {"rate", 1, 2, rate, "rate(ACTION) or rate(ACTION, MARK)"},
     {"count", 1, 2, count, "count(EVENT) or count(EVENT, MARK)"},
     {"held", 0, 1, held, "held() or held(INSTANCE)"},
@@ -441,6 +401,8 @@ static const struct function {
     {"first", 1, 2, first, "first(EVENT) or first(EVENT, KEY)"},
     {"last", 1, 2, last, "last(EVENT) or last(EVENT, KEY)"},
     {"dlq", 0, 1, dlq, "dlq() or dlq(KEY)"},
+    {"version", 1, 1, version, "version(ENTITY)"},
+    {"canaries", 0, 0, canaries, "canaries()"},
     {"exits", 0, 0, exits, "exits()"},
     {"time", 1, 1, time_of, "time(MARK)"},
     {"declared", 1, 2, declared, "declared(NAME) or declared(NAME, WORD)"},
@@ -450,15 +412,13 @@ enum { FUNCTION_COUNT = sizeof(functions) / sizeof(functions[0]) };
 
 static double fail_unknown(struct qn_expression *x, size_t from, struct qn_str name)
 {
-    const char *names[FUNCTION_COUNT + PER_KEY_COUNT + 2] = {"max", "min"};
+    const char *names[2 + FUNCTION_COUNT + QN_EXPRESSION_PER_KEY_MAX] = {"max", "min"};
 
     for (size_t i = 0; i < FUNCTION_COUNT; i++) {
         names[2 + i] = functions[i].name;
     }
-    for (size_t i = 0; i < PER_KEY_COUNT; i++) {
-        names[2 + FUNCTION_COUNT + i] = per_keys[i].name;
-    }
-    const char *nearest = qn_nearest_word(name, names, FUNCTION_COUNT + PER_KEY_COUNT + 2);
+    size_t count = 2 + FUNCTION_COUNT + qn_expression_per_key_names(&names[2 + FUNCTION_COUNT]);
+    const char *nearest = qn_nearest_word(name, names, count);
     return qn_expression_fail(x, from, "there is no function \"%.*s\"%s%s", QN_STR_ARG(name),
                               nearest != NULL ? ", perhaps " : "", nearest != NULL ? nearest : "");
 }
@@ -467,13 +427,11 @@ double qn_expression_call(struct qn_expression *x, size_t from, struct qn_str na
                           const struct qn_str *arguments, size_t count_given)
 {
     const struct arguments a = {arguments, count_given, from};
-    const struct per_key *per_key = find_per_key(name);
 
-    if (per_key != NULL && count_given == 1) {
-        return sum_per_key(x, per_key, arguments[0]);
-    }
-    if (per_key != NULL) {
-        return qn_expression_fail(x, from, "expected %s(KEY)", per_key->name);
+    if (qn_expression_is_per_key(name)) {
+        return count_given == 1
+                   ? qn_expression_sum(x, name, arguments[0])
+                   : qn_expression_fail(x, from, "expected %.*s(KEY)", QN_STR_ARG(name));
     }
     for (size_t i = 0; i < FUNCTION_COUNT; i++) {
         const struct function *function = &functions[i];

@@ -80,6 +80,7 @@ static enum qn_poison poison_of(const json_t *declared)
 static void read_declared(struct qn_judge_input *in, const json_t *declared)
 {
     in->retry_queue = text_of(declared, "retry_queue");
+    in->output_queue = text_of(declared, "output_queue");
     in->is_concurrency_declared = number_of(declared, "concurrency") > 0;
     if (in->is_concurrency_declared) {
         in->concurrency = number_of(declared, "concurrency");
@@ -297,6 +298,31 @@ static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, co
     va_end(args);
 }
 
+static bool has_event(const struct qn_history *history, enum qn_check_kind kind)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        if (history->events[i].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a scenario is about and this consumer does not do at all; NULL: nothing of the kind. */
+static const char *lacks(const struct qn_judge_input *in, const json_t *needs)
+{
+    if (array_has(needs, "reject") && in->poison != QN_POISON_QUARANTINE &&
+        !has_event(in->history, QN_CHECK_REJECT)) {
+        return "needs a consumer that records what it will not work on (POST /v1/rejects), and "
+               "this one did not (--poison quarantine says that it should)";
+    }
+    if (array_has(needs, "state") && !has_event(in->history, QN_CHECK_STATE)) {
+        return "needs a consumer that keeps the version of each entity (PUT /v1/state/ENTITY), and "
+               "this one did not";
+    }
+    return NULL;
+}
+
 /* True when there is no verdict of pass or fail to be had. */
 static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_input *in,
                          const json_t *scenario)
@@ -310,6 +336,11 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
         conclude(judgement, QN_OUTCOME_SKIP,
                  "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
                  takes_counts ? " or --effects-cmd" : "");
+        return true;
+    }
+    const char *lacking = lacks(in, needs);
+    if (lacking != NULL) {
+        conclude(judgement, QN_OUTCOME_SKIP, "%s", lacking);
         return true;
     }
     for (size_t i = 0; i < judgement->fault_count; i++) {

@@ -33,10 +33,10 @@ struct qn_tally;
 struct qn_judge_input {
     const struct qn_history *history;
     enum qn_level level;
-    struct qn_str queue;       /* names; events on other queues are not the consumer's source */
-    struct qn_str dlq;         /* none without one */
-    struct qn_str self;        /* access key of the harness: its own calls are not the consumer's */
-    struct qn_str retry_queue; /* of the consumer's own; none without one */
+    struct qn_str queue; /* names; events on other queues are not the consumer's source */
+    struct qn_str dlq;   /* none without one */
+    struct qn_str self;  /* access key of the harness: its own calls are not the consumer's */
+    struct qn_str retry_queue, output_queue; /* of the consumer's own; none without one */
     /* The constants of expressions. */
     int64_t visibility_ms;           /* V */
     int64_t heartbeat_visibility_ms; /* VH: of the scenarios in which a lease is extended */
@@ -178,6 +178,10 @@ struct qn_tally_key {
     struct qn_str outcome; /* of the load, none when the history does not tell */
     struct qn_str grp;
     int64_t sent, leases, attempts, effects, deletes, rejects, dead;
+    int64_t outputs;                /* what the consumer sent to its output queue */
+    int64_t resent, resent_at_once; /* to its retry queue; those without a delay */
+    int64_t changed;                /* runs with another payload than what was sent */
+    int64_t digest;                 /* of that; 0: not told */
 };
 struct qn_tally {
     struct qn_table keys;  /* struct qn_tally_key */

@@ -8,16 +8,36 @@ static void count_in(struct qn_table *table, struct qn_str name)
     (*count)++;
 }
 
+/* What the consumer itself sends on: to the next in line, or to itself for later. */
+static void count_sends(struct qn_tally *tally, const struct qn_judge_input *in,
+                        const struct qn_check_event *event)
+{
+    if (event->kind != QN_CHECK_MSG_SEND || qn_str_equal(event->instance, in->self)) {
+        return;
+    }
+    struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
+    key->outputs += in->output_queue.len > 0 && qn_str_equal(event->queue, in->output_queue);
+    if (in->retry_queue.len > 0 && qn_str_equal(event->queue, in->retry_queue)) {
+        key->resent++;
+        key->resent_at_once += event->deadline == QN_EVENT_NO_INT;
+    }
+}
+
 static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in,
                          const struct qn_check_event *event)
 {
     bool is_state = event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY;
 
-    if (qn_str_is_none(event->k) || (is_state && !qn_judge_on_source(in, event))) {
+    if (qn_str_is_none(event->k)) {
+        return;
+    }
+    count_sends(tally, in, event);
+    if (is_state && !qn_judge_on_source(in, event)) {
         return;
     }
     struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
     if (event->kind == QN_CHECK_LOAD) {
+        key->digest = event->digest != QN_EVENT_NO_INT ? event->digest : 0;
         key->outcome = event->what;
         if (!qn_str_is_none(event->target)) {
             *(struct qn_str *)qn_table_at(&tally->names, event->target) = event->k;
@@ -34,6 +54,8 @@ static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in
     key->effects += event->kind == QN_CHECK_WORK_COMMIT && !event->replayed;
     key->deletes += event->kind == QN_CHECK_MSG_DELETE;
     key->dead += event->kind == QN_CHECK_MSG_DLQ;
+    key->changed += event->kind == QN_CHECK_WORK_BEGIN && key->digest != 0 &&
+                    event->digest != QN_EVENT_NO_INT && event->digest != key->digest;
 }
 
 void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)

@@ -4,7 +4,7 @@
 #include "tests/consumers/worker/bugs.h"
 #include "tests/consumers/worker/vote.h"
 
-enum { ASIDE_MS = 300, DEAD_HANDLE_MS = 100 };
+enum { ASIDE_MS = 300, DEAD_HANDLE_MS = 100, STALLED_LEASES = 3 };
 
 /* fifo-parallel: a batch is dispatched as if it had no groups. */
 static struct job *pick_any(struct worker *w)
@@ -75,15 +75,15 @@ static void set_fifo_gap_ack(struct worker *w)
     w->rules.pick = pick_aside_last;
 }
 
-/* fifo-global-serial: one worker for all groups, and a failure stops it for the length of a lease.
- */
+/* fifo-global-serial: one worker for all groups, and a failure stops it for as long as the message
+ * takes to be tried some more times. */
 static void fail_and_wait(struct hand *hand, struct job *job)
 {
     struct worker *w = hand->worker;
     int64_t lease_ms = w->visibility_ms;
 
     settle_failed(hand, job);
-    worker_sleep(w, lease_ms);
+    worker_sleep(w, STALLED_LEASES * lease_ms);
 }
 
 static void set_fifo_global_serial(struct worker *w)

@@ -6,11 +6,16 @@
 
 enum { OWN_ATTEMPTS = 3, INLINE_PAUSE_MS = 200, INLINE_ATTEMPTS = 10 };
 
-/* hot-retry: back at once after each failure. */
+/* hot-retry: back at once after each failure. Out of hand before that, or the next receive, which
+ * may be answered before this call, would take it for one that is still worked on. */
 static void hand_back_at_once(struct hand *hand, struct job *job)
 {
-    (void)settle_make_visible(hand, job, 0);
+    char *handle = qn_memory_copy_text(job->handle, strlen(job->handle));
+    struct quern_error err;
+
     settle_forget(hand, job);
+    (void)quern_change_visibility(hand->sqs, hand->worker->settings.queue_url, handle, 0, &err);
+    qn_memory_free(handle);
 }
 
 static void set_hot_retry(struct worker *w)
