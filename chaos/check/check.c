@@ -13,6 +13,7 @@
 #include "chaos/check/catalogue.h"
 #include "chaos/check/files.h"
 #include "chaos/check/jobs.h"
+#include "chaos/check/narrow.h"
 #include "chaos/check/process.h"
 #include "server/base/random.h"
 
@@ -24,6 +25,7 @@ struct checking {
     struct qn_report report;
     char directory[PATH_ROOM];
     char program[PATH_ROOM];
+    struct qn_scenario *narrowed; /* the only one that is run, with some of its rules; or NULL */
     char run_id[32];
     int signal_fd;
 };
@@ -97,6 +99,31 @@ static bool is_wanted(const struct checking *checking, const struct qn_scenario 
            qn_catalogue_passes(&filter, scenario);
 }
 
+/* With --faults: the one scenario that is wanted, with these rules only. */
+static bool narrow(struct checking *checking, struct qn_error *err)
+{
+    const struct qn_scenario *only = NULL;
+    size_t count = 0;
+
+    if (checking->options.fault_names == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        if (is_wanted(checking, checking->catalogue.scenarios[i])) {
+            only = checking->catalogue.scenarios[i];
+            count++;
+        }
+    }
+    if (count != 1) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--faults is about the rules of one scenario, and %zu are chosen: name it "
+                       "with --only ID",
+                       count);
+    }
+    return qn_narrow(only, qn_str_from_cstr(checking->options.fault_names), &checking->narrowed,
+                     err);
+}
+
 static void list_scenarios(const struct checking *checking)
 {
     for (size_t i = 0; i < checking->catalogue.count; i++) {
@@ -145,7 +172,8 @@ static void plan(struct checking *checking)
     for (size_t i = 0; i < checking->catalogue.count; i++) {
         const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
         if (is_wanted(checking, scenario)) {
-            report->entries[report->planned++].scenario = scenario;
+            report->entries[report->planned++].scenario =
+                checking->narrowed != NULL ? checking->narrowed : scenario;
         }
         report->total += checking->options.is_fifo ? scenario->for_fifo : scenario->for_standard;
     }
@@ -254,7 +282,9 @@ static void finish(struct checking *checking)
 {
     for (size_t i = 0; i < checking->report.count; i++) {
         qn_run_result_done(&checking->report.entries[i].result);
+        json_decref(checking->report.entries[i].shrunk);
     }
+    qn_scenario_free(checking->narrowed);
     qn_memory_free(checking->report.entries);
     qn_catalogue_close(&checking->catalogue);
     if (checking->directory[0] != '\0') {
@@ -288,7 +318,7 @@ int qn_check_main(int argc, char **argv)
         qn_options_print_help(stdout);
     } else if (o->wants_list) {
         list_scenarios(checking);
-    } else if (!prepare(checking, &err)) {
+    } else if (!narrow(checking, &err) || !prepare(checking, &err)) {
         code = complain(&err);
     } else {
         uint64_t fresh = qn_random_fresh_seed() % 1000000; /* short enough to be typed again */

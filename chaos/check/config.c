@@ -221,6 +221,7 @@ static void read_value(struct config *config, const struct qn_option_row *row, c
         complain(config, "%s is %s", member,
                  row->kind == QN_OPTION_NUMBER     ? "a whole number"
                  : row->kind == QN_OPTION_DURATION ? "a time such as \"10s\""
+                 : row->kind == QN_OPTION_MINUTES  ? "a number of minutes; \"0.5\" in quotes"
                                                    : "a text");
     } else if (is_number && (row->kind == QN_OPTION_TEXT || row->kind == QN_OPTION_CHOICE)) {
         complain(config, "%s is a text, in quotes", member);

@@ -12,6 +12,7 @@
 #include "chaos/check/declared.h"
 #include "chaos/check/files.h"
 #include "chaos/check/process.h"
+#include "chaos/check/shrink.h"
 #include "server/base/clock.h"
 
 enum {
@@ -28,6 +29,7 @@ struct job {
     struct qn_report_entry *entry;
     bool is_again;               /* the second run of a scenario */
     struct qn_run_result before; /* the first one's, then */
+    struct qn_shrink *shrink;    /* NULL: it is not run for the smallest set of its rules */
 };
 
 struct running {
@@ -43,7 +45,7 @@ struct running {
 
 /* Trace and logs of one scenario, for somebody to look at. */
 static void keep(const struct qn_jobs *jobs, struct qn_report_entry *entry, const char *directory,
-                 bool is_first_of_two)
+                 struct qn_str mark)
 {
     static const struct {
         const char *name;
@@ -59,11 +61,10 @@ static void keep(const struct qn_jobs *jobs, struct qn_report_entry *entry, cons
         char from[PATH_ROOM + 256];
         char to[PATH_ROOM + 512];
         (void)snprintf(from, sizeof(from), "%s/%s", directory, files[i].name);
-        (void)snprintf(to, sizeof(to), "%s/%.*s%s.%s", jobs->options->keep_directory,
-                       QN_STR_ARG(entry->scenario->id), is_first_of_two ? ".first" : "",
-                       files[i].suffix);
+        (void)snprintf(to, sizeof(to), "%s/%.*s%.*s.%s", jobs->options->keep_directory,
+                       QN_STR_ARG(entry->scenario->id), QN_STR_ARG(mark), files[i].suffix);
         qn_files_copy(from, to);
-        if (i == 0) {
+        if (i == 0 && (mark.len == 0 || entry->trace_path[0] == '\0')) {
             (void)snprintf(entry->trace_path, sizeof(entry->trace_path), "%.1000s", to);
         }
     }
@@ -155,30 +156,50 @@ static void conclude(struct running *running, struct qn_report_entry *entry)
     }
 }
 
-/* NULL: it could not be started, which is its result. */
-static struct job *start(struct running *running, struct qn_report_entry *entry, bool is_again)
+/* What is run, and how. */
+struct order {
+    struct qn_report_entry *entry;
+    const struct qn_scenario *scenario;
+    const struct qn_check_options *options;
+    bool is_again;
+};
+
+/* NULL: it could not be started, and err says why. */
+static struct job *start_child(struct running *running, const struct order *order,
+                               struct qn_error *err)
 {
     struct qn_jobs *jobs = running->jobs;
     struct job *job = &running->all[running->count];
     char directory[PATH_ROOM + 32];
-    struct qn_error err;
     const struct qn_run_options options = {
-        .check = jobs->options,
+        .check = order->options,
         .learned = &jobs->report->profile,
         .run_id = jobs->run_id,
-        .seed = jobs->report->seed + (is_again ? QN_AGAIN_SEED_STEP : 0),
+        .seed = jobs->report->seed + (order->is_again ? QN_AGAIN_SEED_STEP : 0),
     };
 
     (void)snprintf(directory, sizeof(directory), "%s/run-%zu", jobs->directory, ++running->started);
-    *job = (struct job){.entry = entry, .is_again = is_again};
-    if (!qn_child_start(&job->child, entry->scenario, &options, directory, &err)) {
-        set_outcome(entry, QN_OUTCOME_ERROR, qn_str_from_cstr(err.message));
-        conclude(running, entry);
+    *job = (struct job){.entry = order->entry, .is_again = order->is_again};
+    if (!qn_child_start(&job->child, order->scenario, &options, directory, err)) {
         return NULL;
     }
-    entry->is_running = true;
+    order->entry->is_running = true;
     jobs->report->running++;
     running->count++;
+    return job;
+}
+
+/* NULL: it could not be started, which is its result. */
+static struct job *start(struct running *running, struct qn_report_entry *entry, bool is_again)
+{
+    const struct order order = {entry, entry->scenario, running->jobs->options, is_again};
+    struct qn_error err;
+    struct job *job = start_child(running, &order, &err);
+
+    if (job == NULL) {
+        set_outcome(entry, QN_OUTCOME_ERROR, qn_str_from_cstr(err.message));
+        conclude(running, entry);
+    }
     return job;
 }
 
@@ -238,6 +259,40 @@ static void take_out(struct running *running, size_t i)
     }
 }
 
+/* Of a run that failed, and of those that look for the smallest set of rules with which it fails.
+ * False: there is nothing more to look for. */
+static bool goes_on_shrinking(struct running *running, struct job *job)
+{
+    struct qn_report_entry *entry = job->entry;
+    const struct qn_jobs *jobs = running->jobs;
+    struct order order = {.entry = entry};
+    struct qn_error err;
+
+    if (job->shrink == NULL) {
+        if (running->is_stopping ||
+            !qn_shrink_is_due(entry->scenario, &entry->result, jobs->options)) {
+            return false;
+        }
+        keep(jobs, entry, job->child.directory, QN_STR(".first"));
+        job->shrink = qn_shrink_new(entry->scenario, jobs->options, &entry->result,
+                                    qn_clock_monotonic_ms() + jobs->options->shrink_ms);
+    } else if (qn_shrink_take(job->shrink, &entry->result)) {
+        keep(jobs, entry, job->child.directory, QN_STR(""));
+    }
+    entry->shrink_runs = qn_shrink_runs(job->shrink) + 1;
+    entry->shrink_left = qn_shrink_left(job->shrink);
+    if (!running->is_stopping && qn_shrink_next(job->shrink, &order.scenario, &order.options)) {
+        struct job *next = start_child(running, &order, &err);
+        if (next != NULL) {
+            next->shrink = job->shrink;
+            return true;
+        }
+    }
+    entry->shrunk = qn_shrink_conclude(job->shrink, &entry->result);
+    qn_shrink_free(job->shrink);
+    return false;
+}
+
 static void end(struct running *running, size_t i)
 {
     struct qn_jobs *jobs = running->jobs;
@@ -253,15 +308,22 @@ static void end(struct running *running, size_t i)
     if (entry->result.cannot_start) {
         jobs->cannot_start = entry->result.judgement.text;
         stop(running);
+        qn_shrink_free(job.shrink);
         qn_files_remove_tree(job.child.directory);
         return;
     }
     running->ended++;
-    jobs->is_interrupted =
-        jobs->is_interrupted || (entry->result.is_interrupted && !jobs->has_stopped);
-    bool is_due = runs_again(running, &job);
-    keep(jobs, entry, job.child.directory, is_due);
+    jobs->is_interrupted = jobs->is_interrupted || (entry->result.is_interrupted &&
+                                                    !jobs->has_stopped && job.shrink == NULL);
+    bool is_due = job.shrink == NULL && runs_again(running, &job);
+    if (job.shrink == NULL) {
+        keep(jobs, entry, job.child.directory, is_due ? QN_STR(".first") : QN_STR(""));
+    }
+    bool is_shrinking = goes_on_shrinking(running, &job);
     qn_files_remove_tree(job.child.directory);
+    if (is_shrinking) {
+        return;
+    }
     if (is_due) {
         struct qn_run_result before = entry->result;
         entry->result = (struct qn_run_result){0};
@@ -310,6 +372,17 @@ static void wait_for_something(const struct running *running)
     (void)poll(fds, running->count + 1, LOOK_EVERY_MS);
 }
 
+/* A run for the smallest set of rules that outlasts the time for all of them. */
+static void end_late_ones(const struct running *running)
+{
+    for (size_t i = 0; i < running->count; i++) {
+        const struct job *job = &running->all[i];
+        if (job->shrink != NULL && qn_shrink_is_late(job->shrink)) {
+            qn_child_signal(&job->child, SIGTERM);
+        }
+    }
+}
+
 /* One that was told to end and does not: its server and its consumers go with it. */
 static void press(const struct running *running)
 {
@@ -331,6 +404,7 @@ void qn_jobs_run(struct qn_jobs *jobs)
         wait_for_something(running);
         read_signals(running);
         read_children(running);
+        end_late_ones(running);
         press(running);
         start_more(running);
         qn_report_progress(jobs->report);

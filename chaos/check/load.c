@@ -52,6 +52,7 @@ struct maker {
     int64_t work_ms;
     int64_t at_ms;
     size_t first; /* number of its first message */
+    size_t count; /* of its messages, without copies */
 };
 
 static void make_message(struct maker *maker, size_t index, int64_t copy)
@@ -60,7 +61,8 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
     const struct qn_scenario_load *spec = maker->spec;
     struct qn_load_message *message = &load->messages[load->count];
     size_t nth = index - maker->first;
-    size_t entity = nth % (size_t)spec->count;
+    size_t entities = maker->count / (size_t)spec->versions;
+    size_t entity = nth % entities;
     bool is_entity = spec->versions > 1;
 
     *message = (struct qn_load_message){
@@ -70,7 +72,7 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         .outcome = spec->outcome,
         .at_ms = maker->at_ms,
         .copy = copy,
-        .version = is_entity ? (int64_t)(nth / (size_t)spec->count) + 1 : 1,
+        .version = is_entity ? (int64_t)(nth / entities) + 1 : 1,
         .entity = qn_arena_format(&load->arena, "e-%zu", maker->first + (is_entity ? entity : nth)),
         .tenant = qn_str_is_none(spec->group) ? QN_STR("A") : spec->group,
     };
@@ -92,14 +94,13 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
 static void make_line(struct maker *maker)
 {
     const struct qn_scenario_load *spec = maker->spec;
-    size_t count = (size_t)(spec->count * spec->versions);
 
     for (int64_t copy = 1; copy <= spec->copies; copy++) {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < maker->count; i++) {
             make_message(maker, maker->first + i, copy);
         }
     }
-    maker->first += count;
+    maker->first += maker->count;
 }
 
 static int by_time(const void *a, const void *b)
@@ -114,7 +115,8 @@ static int by_time(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-static void name_messages(struct qn_load *load, const struct qn_scenario *scenario)
+static void name_messages(struct qn_load *load, const struct qn_scenario *scenario,
+                          const struct qn_terms *terms)
 {
     size_t first = 0;
 
@@ -133,7 +135,7 @@ static void name_messages(struct qn_load *load, const struct qn_scenario *scenar
             *(struct qn_load_message **)qn_table_at(&load->by_name, spec->key) = *found;
             (*found)->other_name = spec->key;
         }
-        first += (size_t)(spec->count * spec->versions);
+        first += (size_t)qn_terms_load_count(terms, spec);
     }
 }
 
@@ -145,7 +147,7 @@ void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
 
     for (size_t i = 0; i < scenario->load_count; i++) {
         const struct qn_scenario_load *spec = &scenario->loads[i];
-        room += (size_t)(spec->count * spec->versions * spec->copies);
+        room += (size_t)(qn_terms_load_count(options->terms, spec) * spec->copies);
     }
     *load = (struct qn_load){0};
     qn_arena_init(&load->arena, SIZE_MAX / 2);
@@ -156,14 +158,15 @@ void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
     load->messages = qn_arena_alloc(&load->arena, room * sizeof(*load->messages));
     for (size_t i = 0; i < scenario->load_count; i++) {
         maker.spec = &scenario->loads[i];
-        maker.work_ms = qn_terms_ms(options->terms, maker.spec->work);
+        maker.work_ms = qn_terms_work_ms(options->terms, maker.spec);
+        maker.count = (size_t)qn_terms_load_count(options->terms, maker.spec);
         maker.at_ms = !qn_str_is_none(maker.spec->at) ? qn_terms_ms(options->terms, maker.spec->at)
                       : maker.spec->rate > 0          ? 0
                                                       : -1;
         make_line(&maker);
     }
     qsort(load->messages, load->count, sizeof(*load->messages), by_time);
-    name_messages(load, scenario);
+    name_messages(load, scenario, options->terms);
 }
 
 void qn_load_done(struct qn_load *load)

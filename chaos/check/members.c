@@ -4,7 +4,7 @@
 #include "chaos/check/scenario.h"
 #include "chaos/lex.h"
 
-enum kind { TEXT, NUMBER, COUNT, TEXTS, OBJECTS, FAULTS, OBJECT };
+enum kind { TEXT, NUMBER, COUNT, BOOLEAN, TEXTS, OBJECTS, FAULTS, OBJECT };
 
 struct member {
     const char *name;
@@ -56,7 +56,7 @@ static const struct member fault_members[] = {
         {"faults", FAULTS, fault_members, NULL}, {"end", OBJECT, end_members, NULL},               \
         {"must", TEXTS, NULL, NULL}, {"should", TEXTS, NULL, NULL}, {"info", TEXTS, NULL, NULL},   \
         {"title", TEXT, NULL, NULL}, {"why", TEXT, NULL, NULL}, {"fix", TEXT, NULL, NULL},         \
-        {"profiles", TEXTS, NULL, profile_words},                                                  \
+        {"profiles", TEXTS, NULL, profile_words}, {"shrinks", BOOLEAN, NULL, NULL},                \
     {                                                                                              \
         "severity", TEXT, NULL, severity_words                                                     \
     }
@@ -150,6 +150,11 @@ static void check_value(struct place *place, const json_t *value, const struct m
     case COUNT:
         if (!json_is_integer(value) || json_integer_value(value) < (member->kind == NUMBER)) {
             complain(place, "is a whole number from %d on", member->kind == NUMBER);
+        }
+        break;
+    case BOOLEAN:
+        if (!json_is_boolean(value)) {
+            complain(place, "is true or false");
         }
         break;
     case TEXTS:

@@ -1,10 +1,12 @@
 /* What a scenario needs of a consumer, one word each in its `needs`. */
 #include "chaos/check/declared.h"
+#include "chaos/check/terms.h"
 
 /* Of the consumer, as far as it is known. */
 struct known {
     const struct qn_check_options *options;
     const struct qn_profile *learned;
+    const struct qn_scenario *scenario;
 };
 
 static bool has_concurrency(const struct known *known)
@@ -27,6 +29,16 @@ static bool has_prefetch(const struct known *known)
 static bool has_heartbeat(const struct known *known)
 {
     return strcmp(known->options->heartbeat, "no") != 0;
+}
+
+/* A lease that no work outlives needs no extension. */
+static bool has_long_work(const struct known *known)
+{
+    struct qn_terms terms;
+
+    qn_terms_init(&terms, known->scenario, known->options, known->learned);
+    return terms.work_max_ms == 0 ||
+           terms.work_max_ms > qn_terms_ms(&terms, known->scenario->visibility);
 }
 
 static bool has_quarantine(const struct known *known)
@@ -68,6 +80,8 @@ static const struct need {
     {"heartbeat", has_heartbeat,
      "needs a consumer that extends the visibility of its messages, and --heartbeat no is "
      "declared"},
+    {"heartbeat", has_long_work,
+     "needs work that outlasts the visibility timeout, and --work-max declares that there is none"},
     {"reject", has_quarantine,
      "needs a consumer that records what it will not work on, and --poison declares another way"},
     {"output_queue", has_output_queue,
@@ -148,7 +162,7 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
                       const struct qn_profile *learned, struct qn_buf *reason)
 {
     const json_t *needs = json_object_get(scenario->json, "needs");
-    const struct known known = {options, learned};
+    const struct known known = {options, learned, scenario};
 
     if (!sees_effects(needs, &known)) {
         qn_buf_append_format(

@@ -56,6 +56,7 @@ struct qn_check_options {
     int64_t prefetch;    /* 0: not said */
     int64_t grace_ms;
     int64_t work_max_ms;     /* 0: not said */
+    int64_t soak_ms;         /* how long a soak lasts */
     const char *heartbeat;   /* auto, yes, no */
     const char *idempotency; /* business-key, message-id, none */
     bool at_most_once;
@@ -65,6 +66,8 @@ struct qn_check_options {
     const char *output_queue;        /* NULL: none */
     struct qn_text_list expect_exit; /* codes; empty: 0 and 143 */
     const char *restart;             /* always, on-failure, never */
+    const char *fault_names;         /* of the only scenario: these of its rules; NULL: all */
+    int64_t shrink_ms;               /* for the smallest failing set of rules; 0: not looked for */
     int64_t jobs;                    /* scenarios at once */
     bool fail_fast;
     bool strict;

@@ -73,6 +73,11 @@ static void append_option(const struct qn_option_row *row, const struct qn_check
             append_word(buf, *word);
         }
         break;
+    case QN_OPTION_MINUTES:
+        if (*number != *(const int64_t *)usual) {
+            qn_buf_append_format(buf, " %s %.6g", row->name, (double)*number / 60000);
+        }
+        break;
     case QN_OPTION_NUMBER:
     case QN_OPTION_DURATION:
         if (*number != *(const int64_t *)usual) {

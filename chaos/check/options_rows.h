@@ -14,6 +14,7 @@ enum qn_option_kind {
     QN_OPTION_CODES, /* a list of exit codes */
     QN_OPTION_NUMBER,
     QN_OPTION_DURATION,
+    QN_OPTION_MINUTES, /* a number that may have a fraction; kept in milliseconds */
     QN_OPTION_CHOICE
 };
 

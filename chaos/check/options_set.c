@@ -102,6 +102,34 @@ static bool set_duration(const struct qn_option_row *row, const char *called, co
                    (long long)(row->max / 3600000), text);
 }
 
+/* "2", "0.5" */
+static bool set_minutes(const struct qn_option_row *row, const char *called, const char *text,
+                        int64_t *at, struct qn_error *err)
+{
+    enum { DECIMALS = 3, MINUTE_MS = 60000 };
+    struct qn_str fraction;
+    struct qn_str whole = qn_str_cut(qn_str_from_cstr(text), '.', &fraction);
+    int64_t minutes = 0;
+    int64_t parts = 0;
+    int64_t scale = 1;
+    bool ok = qn_str_to_int64(whole, 0, INT32_MAX, &minutes);
+
+    if (ok && !qn_str_is_none(fraction)) {
+        ok = fraction.len <= DECIMALS && qn_str_to_int64(fraction, 0, INT32_MAX, &parts);
+    }
+    for (size_t i = 0; ok && i < fraction.len; i++) {
+        scale *= 10;
+    }
+    int64_t ms = minutes * MINUTE_MS + parts * MINUTE_MS / scale;
+    if (ok && ms >= row->min && ms <= row->max) {
+        *at = ms;
+        return true;
+    }
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "%s takes minutes from %.1f to %lld, not \"%s\"", called,
+                   (double)row->min / MINUTE_MS, (long long)(row->max / MINUTE_MS), text);
+}
+
 bool qn_options_set(const struct qn_option_row *row, const char *called, const char *text,
                     struct qn_check_options *options, struct qn_error *err)
 {
@@ -124,6 +152,8 @@ bool qn_options_set(const struct qn_option_row *row, const char *called, const c
         return set_choice(row, called, text, at, err);
     case QN_OPTION_DURATION:
         return set_duration(row, called, text, at, err);
+    case QN_OPTION_MINUTES:
+        return set_minutes(row, called, text, at, err);
     case QN_OPTION_NUMBER:
         break;
     }

@@ -68,6 +68,8 @@ const struct qn_option_row qn_option_rows[] = {
               DECLARES),
     ROW_RANGE(DURATION, "--startup-timeout", "TIME",
               "until the consumer's first call (default 60s)", startup_ms, 1, 3600000, DECLARES),
+    ROW_RANGE(MINUTES, "--minutes", "N", "how long a soak lasts: 0.1 to 600 (default 1)", soak_ms,
+              6000, 36000000, DECLARES),
     ROW(PAIRS, "--env", "NAME=TEXT", "one more variable; {queue_url} and others are filled in",
         environment, DECLARES),
     ROW_RANGE(NUMBER, "--seed", "N",
@@ -79,6 +81,12 @@ const struct qn_option_row qn_option_rows[] = {
     ROW_CHOICE("--sink-busy", "HOW",
                "a key that is being worked on: wait for it (default), or answer 409", sink_busy,
                busy_answers, DECLARES),
+    ROW(TEXT, "--faults", "NAMES",
+        "of one scenario: only these of its rules, with commas between them, or none", fault_names,
+        CHECK | AGAIN),
+    ROW_RANGE(DURATION, "--shrink", "TIME",
+              "after a failed soak, look so long for the fewest rules that fail (default 10m)",
+              shrink_ms, 0, 43200000, CHECK | IN_FILE),
     ROW(TEXT, "--server", "PROGRAM", "the server to run (default: this program)", server_program,
         CHECK),
 
@@ -172,7 +180,9 @@ struct qn_check_options qn_options_default(void)
                                      .restart = restarts[0],
                                      .grace_ms = GRACE_BY_TEMPO,
                                      .jobs = 1,
-                                     .startup_ms = 60000};
+                                     .startup_ms = 60000,
+                                     .soak_ms = 60000,
+                                     .shrink_ms = 600000};
 }
 
 void qn_options_complete(struct qn_check_options *options)

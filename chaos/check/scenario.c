@@ -168,6 +168,7 @@ static void read_members(struct qn_scenario_reader *reader)
     scenario->id = text_of(reader, json, "id", "");
     scenario->title = text_of(reader, json, "title", "");
     scenario->severity = text_of(reader, json, "severity", "must");
+    scenario->shrinks = json_is_true(json_object_get(json, "shrinks"));
     scenario->why = text_of(reader, json, "why", "");
     scenario->fix = text_of(reader, json, "fix", "");
     scenario->for_standard = has(profiles, "standard");

@@ -35,6 +35,7 @@ struct qn_scenario_load {
     int64_t versions;    /* of each of `count` entities, at least 1 */
     struct qn_str at;    /* an expression: so long after readiness; none: before the start */
     int64_t rate;        /* per second from then on; 0: all at once */
+    struct qn_str lasts; /* an expression: so long at that rate, in place of count; or none */
     int64_t size_bytes;  /* of each body, at least; 0: as it comes */
     struct qn_str key;   /* another name of the first one's key, or none */
 };
@@ -63,6 +64,7 @@ struct qn_scenario {
     struct qn_str settle; /* how long it must stay drained */
     struct qn_str run_for;
     bool judges_final_stop;
+    bool shrinks; /* after a failure the smallest set of its rules is looked for */
     int64_t instance_count;
     bool restarts;
     struct qn_scenario_load *loads;
@@ -96,8 +98,6 @@ QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, const char *nam
                                              struct qn_buf *mistakes);
 /* "ok", "flaky" ... */
 const char *qn_load_outcome_name(enum qn_load_outcome outcome);
-/* Messages with a number of their own: copies have the number of what they are copies of. */
-int64_t qn_scenario_message_count(const struct qn_scenario *scenario);
 /* How many instances its rules may add. */
 int64_t qn_scenario_spawn_count(const struct qn_scenario *scenario);
 

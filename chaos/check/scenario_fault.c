@@ -204,7 +204,8 @@ static bool parse(const struct item *item, struct qn_str text)
                                     .restart_ms = 200,
                                     .concurrency = 1,
                                     .prefetch = 10,
-                                    .max_receive = 5}};
+                                    .max_receive = 5,
+                                    .soak_ms = 60000}};
     struct qn_arena *arena = &item->reader->scenario->arena;
     struct qn_error why;
 

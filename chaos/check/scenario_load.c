@@ -1,7 +1,7 @@
 /* The load of a scenario: one line per kind of message.
  *
  *   OUTCOME [count=N] [work=EXPR] [fails=N|always] [groups=N | group=NAME] [copies=N] [versions=N]
- *           [at=EXPR] [rate=N] [size=N] [key=NAME] */
+ *           [at=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME] */
 #include "chaos/check/scenario_reader.h"
 #include "server/model/limits.h"
 
@@ -50,6 +50,7 @@ static const struct {
 } texts[] = {
     {"work", offsetof(struct qn_scenario_load, work), true},
     {"at", offsetof(struct qn_scenario_load, at), true},
+    {"for", offsetof(struct qn_scenario_load, lasts), true},
     {"group", offsetof(struct qn_scenario_load, group), false},
     {"key", offsetof(struct qn_scenario_load, key), false},
 };
@@ -110,7 +111,7 @@ static bool set(struct line *line, struct qn_str word)
     }
     return qn_scenario_mistake(line->reader, line->place, line->text,
                                "%.*s: expected count, work, fails, groups, group, copies, "
-                               "versions, at, rate, size or key, each with = and no blanks",
+                               "versions, at, rate, for, size or key, each with = and no blanks",
                                QN_STR_ARG(word));
 }
 
@@ -147,6 +148,10 @@ static void read_line(struct line *line)
         (void)qn_scenario_mistake(line->reader, line->place, line->text,
                                   "groups and group exclude each other");
     }
+    if (!qn_str_is_none(load->lasts) && load->rate == 0) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "for says how long a rate lasts: say rate=N too");
+    }
 }
 
 void qn_scenario_read_loads(struct qn_scenario_reader *reader)
@@ -175,14 +180,4 @@ void qn_scenario_read_loads(struct qn_scenario_reader *reader)
             read_line(&line);
         }
     }
-}
-
-int64_t qn_scenario_message_count(const struct qn_scenario *scenario)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < scenario->load_count; i++) {
-        count += scenario->loads[i].count * scenario->loads[i].versions;
-    }
-    return count;
 }

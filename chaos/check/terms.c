@@ -2,7 +2,7 @@
 #include "chaos/check/terms.h"
 
 enum { BATCH_UNKNOWN = 10, PREFETCH_UNKNOWN = 10, FAST, NORMAL, REAL };
-enum { SLOW_MS = 1000 };
+enum { SLOW_MS = 1000, SOAK_MESSAGES_MAX = 100000 };
 
 static int tempo_of(const struct qn_check_options *options)
 {
@@ -31,15 +31,17 @@ static int64_t fair_ms(const struct qn_terms *terms, const struct qn_scenario *s
 {
     int64_t batch = learned->is_known ? learned->batch : BATCH_UNKNOWN;
     int64_t concurrency = terms->in.concurrency > 0 ? terms->in.concurrency : 1;
-    int64_t count = qn_scenario_message_count(scenario);
+    int64_t count = 0;
     int64_t total_ms = 0;
     int64_t longest_ms = 0;
 
     for (size_t i = 0; i < scenario->load_count; i++) {
         const struct qn_scenario_load *load = &scenario->loads[i];
+        int64_t line_count = qn_terms_load_count(terms, load);
+        count += line_count;
         if (!mentions(load->work, 'V')) {
-            int64_t work_ms = qn_terms_ms(terms, load->work);
-            total_ms += load->count * load->versions * work_ms;
+            int64_t work_ms = qn_terms_work_ms(terms, load);
+            total_ms += line_count * work_ms;
             longest_ms = work_ms > longest_ms ? work_ms : longest_ms;
         }
     }
@@ -69,15 +71,19 @@ void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
     int64_t asked_ms = options->visibility_s * 1000;
 
     *terms = (struct qn_terms){
-        .in = {
-            .visibility_ms = asked_ms > 0 ? asked_ms : visibility_ms[tempo],
-            .heartbeat_visibility_ms = asked_ms > 0 ? asked_ms : heartbeat_ms[tempo],
-            .grace_ms = options->grace_ms,
-            .wait_ms = learned->is_known && learned->wait_s > 0 ? learned->wait_s * 1000 : 0,
-            .concurrency = options->concurrency > 0 ? options->concurrency : learned->concurrency,
-            .prefetch = held > PREFETCH_UNKNOWN ? held : PREFETCH_UNKNOWN,
-            .max_receive = scenario->max_receive,
-        }};
+        .in =
+            {
+                .visibility_ms = asked_ms > 0 ? asked_ms : visibility_ms[tempo],
+                .heartbeat_visibility_ms = asked_ms > 0 ? asked_ms : heartbeat_ms[tempo],
+                .grace_ms = options->grace_ms,
+                .wait_ms = learned->is_known && learned->wait_s > 0 ? learned->wait_s * 1000 : 0,
+                .concurrency =
+                    options->concurrency > 0 ? options->concurrency : learned->concurrency,
+                .prefetch = held > PREFETCH_UNKNOWN ? held : PREFETCH_UNKNOWN,
+                .max_receive = scenario->max_receive,
+                .soak_ms = options->soak_ms,
+            },
+        .work_max_ms = options->work_max_ms};
     terms->in.history = &terms->nothing;
     terms->in.restart_ms = qn_terms_ms(terms, scenario->restart_delay);
     int64_t fair = fair_ms(terms, scenario, learned);
@@ -96,6 +102,25 @@ int64_t qn_terms_ms(const struct qn_terms *terms, struct qn_str text)
         return 0;
     }
     return value;
+}
+
+int64_t qn_terms_work_ms(const struct qn_terms *terms, const struct qn_scenario_load *load)
+{
+    int64_t work_ms = qn_terms_ms(terms, load->work);
+
+    return terms->work_max_ms > 0 && work_ms > terms->work_max_ms ? terms->work_max_ms : work_ms;
+}
+
+int64_t qn_terms_load_count(const struct qn_terms *terms, const struct qn_scenario_load *load)
+{
+    int64_t lasts_ms = qn_terms_ms(terms, load->lasts);
+    int64_t count = load->count;
+
+    if (!qn_str_is_none(load->lasts)) {
+        count = lasts_ms * load->rate / 1000;
+        count = count < 1 ? 1 : count < SOAK_MESSAGES_MAX ? count : SOAK_MESSAGES_MAX;
+    }
+    return count * load->versions;
 }
 
 struct qn_str qn_terms_fill(const struct qn_terms *terms, struct qn_str text, const char *unit,

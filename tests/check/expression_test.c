@@ -473,7 +473,8 @@ Test(expression, constants_are_of_the_run)
     in.heartbeat_visibility_ms = 10000;
     in.wait_ms = 20000;
     in.restart_ms = 200;
+    in.soak_ms = 60000;
     in.prefetch = 10;
-    expect("VH == 10s and W == 20s and R == 200ms and P == 10", QN_RESULT_PASS);
+    expect("VH == 10s and W == 20s and R == 200ms and P == 10 and M == 1min", QN_RESULT_PASS);
     expect("V == 4s and G == 10s and C == 2 and MRC == 5", QN_RESULT_PASS);
 }

@@ -11,7 +11,8 @@ static struct qn_load load;
 /* lines: JSON texts with commas between them. */
 static void make(const char *lines, bool is_fifo)
 {
-    const struct qn_check_options check = {.tempo = "fast", .grace_ms = 10000};
+    const struct qn_check_options check = {
+        .tempo = "fast", .grace_ms = 10000, .work_max_ms = 5000, .soak_ms = 3000};
     const struct qn_profile nobody = {0};
     struct qn_error err;
     struct qn_buf text;
@@ -42,6 +43,25 @@ static json_t *body_of(size_t i)
 static const char *payload_text(const json_t *body, const char *name)
 {
     return json_string_value(json_object_get(json_object_get(body, "payload"), name));
+}
+
+Test(load, rate_may_last_for_a_time)
+{
+    make("\"ok count=2\", \"ok rate=2 for=M versions=2\", \"ok key=last\"", false);
+    cr_assert_eq(load.count, 2 + 12 + 1);
+    cr_expect_eq(load.messages[0].at_ms, -1);
+    cr_expect_eq(load.messages[load.count - 1].at_ms, 5500);
+    cr_expect_str_eq(qn_load_find(&load, QN_STR("last"))->k.ptr, "k-014");
+    const struct qn_load_message *second = qn_load_find(&load, QN_STR("k-008"));
+    cr_expect_eq(second->version, 2);
+    cr_expect(qn_str_equal(second->entity, qn_load_find(&load, QN_STR("k-002"))->entity));
+}
+
+Test(load, work_is_no_longer_than_the_consumer_may_take)
+{
+    make("\"ok work=4s\", \"ok work=6s\"", false);
+    cr_expect_eq(load.messages[0].script.work_ms, 4000);
+    cr_expect_eq(load.messages[1].script.work_ms, 5000);
 }
 
 Test(load, messages_are_named_in_send_order_and_alike_for_one_seed)

@@ -66,6 +66,15 @@ Test(needs, what_was_not_looked_at_is_not_held_against_it)
               are_met("batch_delete") && are_met("sink"));
 }
 
+Test(needs, work_that_no_lease_lapses_in_needs_no_heartbeat)
+{
+    scenario.visibility = QN_STR("VH");
+    options.work_max_ms = 10000; /* as long as the lease at this tempo */
+    expect_reason("heartbeat", "--work-max");
+    options.work_max_ms = 10001;
+    cr_expect(are_met("heartbeat"));
+}
+
 Test(needs, a_heartbeat_is_ruled_out_by_declaration_alone)
 {
     cr_expect(are_met("heartbeat")); /* short work shows none */

@@ -42,6 +42,22 @@ Test(options, command_comes_after_two_dashes)
     cr_expect_eq(options.startup_ms, 60000);
 }
 
+Test(options, minutes_may_have_a_fraction)
+{
+    cr_assert(READ("--", "x"));
+    cr_expect_eq(options.soak_ms, 60000);
+    cr_assert(READ("--minutes", "2.5", "--", "x"));
+    cr_expect_eq(options.soak_ms, 150000);
+    cr_assert(READ("--minutes", "0.1", "--", "x"));
+    cr_expect_eq(options.soak_ms, 6000);
+    cr_assert(READ("--minutes", "600", "--", "x"));
+    static const char *const wrong[] = {"0.099", "600.001", "", ".", "1.", "1.2345", "-1", "1m"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        cr_expect_not(READ("--minutes", wrong[i], "--", "x"), "%s", wrong[i]);
+    }
+    cr_expect_str_eq(err.message, "--minutes takes minutes from 0.1 to 600, not \"1m\"");
+}
+
 Test(options, each_option_is_read)
 {
     cr_assert(READ("--only", "std.*", "--only=base.*", "--skip", "fifo.order", "--seed", "42",

@@ -61,6 +61,22 @@ Test(terms, others_are_declared_or_learned)
     cr_expect_eq(terms_of("ok").concurrency, 4);
 }
 
+Test(terms, soak_is_as_long_as_it_is_told_to_be)
+{
+    options.soak_ms = 30000;
+    cr_expect_eq(terms_of("ok").soak_ms, 30000);
+    /* 10 messages at once: 60 of 1 s, of which a batch of 10 counts. */
+    cr_expect_eq(terms_of("ok rate=2 for=M work=1s").visibility_ms, 10 * 1000 * 3 / 4 + 2000 + 500);
+    options.soak_ms = 2000;
+    cr_expect_eq(terms_of("ok rate=2 for=M work=1s").visibility_ms, 4 * 1000 * 3 / 4 + 2000);
+}
+
+Test(terms, work_is_never_longer_than_the_consumer_may_take)
+{
+    options.work_max_ms = 100;
+    cr_expect_eq(terms_of("ok count=20 work=1s").visibility_ms, 4000);
+}
+
 Test(terms, consumer_without_a_heartbeat_gets_room_for_its_batch)
 {
     /* 10 of 1 s, two at once, one and a half times, and the longest, and a second. */

@@ -132,6 +132,7 @@ static struct qn_judge_input read_input(const struct qn_history *history, const 
         .concurrency = number_of(run, "concurrency"),
         .prefetch = number_of(run, "prefetch"),
         .max_receive = number_of(run, "max_receive"),
+        .soak_ms = number_of(run, "soak_ms"),
         .judges_final_stop = is_text(json_object_get(scenario, "end"), "final_stop", "judged"),
     };
     size_t i;

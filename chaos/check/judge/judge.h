@@ -46,6 +46,7 @@ struct qn_judge_input {
     int64_t concurrency;             /* C: declared or learned; 0: unknown */
     int64_t prefetch;                /* P */
     int64_t max_receive;             /* MRC */
+    int64_t soak_ms;                 /* M: how long a soak lasts */
     const json_t *declared;          /* all that was, as the header of the history has it */
     bool is_concurrency_declared;
     bool is_prefetch_declared;

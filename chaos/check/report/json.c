@@ -216,6 +216,9 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
         judgement->outcome == QN_OUTCOME_ERROR) {
         set(object, "reason", json_incref(json_object_get(object, "text")));
     }
+    if (entry->shrunk != NULL) {
+        set(object, "shrunk", json_incref(entry->shrunk));
+    }
     if (entry->waiver != NULL) {
         set(object, "waived", qn_report_json_text(qn_str_from_cstr(entry->waiver)));
     }

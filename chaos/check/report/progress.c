@@ -40,6 +40,10 @@ static void describe_one(const struct qn_report *report, const struct qn_report_
         QN_STR_ARG(entry->scenario->id), (double)progress->wall_ms / 1000,
         progress->messages - progress->left, progress->messages, progress->faults, report->done + 1,
         report->planned);
+    if (entry->shrink_runs > 0) {
+        qn_buf_append_format(line, ", smallest failing set so far %zu rules, run %zu",
+                             entry->shrink_left, entry->shrink_runs);
+    }
 }
 
 /* Those that have run longest come first, as they are in order. */

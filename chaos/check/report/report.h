@@ -16,7 +16,11 @@ struct qn_report_entry {
     bool is_done;
     char trace_path[1024]; /* empty: not kept */
     const char *waiver;    /* the reason for which it is waived; NULL: it is not */
-    bool is_of_profile;    /* false: skipped because it is about another kind of queue */
+    /* Of a failure with many rules: see shrink.h. */
+    size_t shrink_runs; /* the number of the run under way; 0: it is an ordinary one */
+    size_t shrink_left; /* rules of the smallest failing set so far */
+    json_t *shrunk;     /* what was found in the end; NULL: nothing was looked for */
+    bool is_of_profile; /* false: skipped because it is about another kind of queue */
 };
 
 struct qn_report {
@@ -94,6 +98,8 @@ const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement
 /* The command that runs the scenario again as it was run, for a shell. */
 void qn_report_rerun(const struct qn_report *report, const struct qn_report_entry *entry,
                      struct qn_buf *buf);
+/* "it still fails with 1 of its 11 rules alone", when the smallest set was looked for. */
+void qn_report_shrunk(const struct qn_report_entry *entry, struct qn_buf *buf);
 /* Of a broken invariant: the witnesses, why it matters, how it is fixed, how it is run again; each
  * line begins with the indent. Nothing when none is broken. */
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,

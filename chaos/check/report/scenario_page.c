@@ -64,19 +64,27 @@ static void append_trouble(const struct qn_report *report, const struct qn_repor
 {
     struct qn_fill fill;
     struct qn_buf part;
+    struct qn_buf set;
 
     qn_buf_init(&part, SIZE_MAX / 2);
+    qn_buf_init(&set, SIZE_MAX / 2);
     qn_fill_begin(&fill, "trouble");
     qn_fill_text(&fill, "text", qn_str_from_cstr(entry->result.judgement.text));
     if (qn_report_broken(&entry->result.judgement) != NULL) {
         append_advice("Why it matters", entry->scenario->why, &part);
         append_advice("How it is usually fixed", entry->scenario->fix, &part);
     }
+    if (entry->shrunk != NULL) {
+        qn_buf_clear(&set);
+        qn_report_shrunk(entry, &set);
+        append_advice("Smallest failing set", qn_buf_str(&set), &part);
+    }
     qn_fill_markup(&fill, "advice", qn_buf_str(&part));
     qn_buf_clear(&part);
     qn_report_rerun(report, entry, &part);
     qn_fill_text(&fill, "rerun", qn_buf_str(&part));
     qn_fill_end(&fill, buf);
+    qn_buf_done(&set);
     qn_buf_done(&part);
 }
 

@@ -74,6 +74,11 @@ static void append_diagnostics(struct qn_buf *buf, const struct qn_report *repor
         append_member(buf, "fix", entry->scenario->fix);
     }
     qn_buf_init(&text, SIZE_MAX / 2);
+    if (entry->shrunk != NULL) {
+        qn_report_shrunk(entry, &text);
+        append_member(buf, "smallest", qn_buf_str(&text));
+        qn_buf_clear(&text);
+    }
     qn_report_rerun(report, entry, &text);
     append_member(buf, "rerun", qn_buf_str(&text));
     qn_buf_done(&text);

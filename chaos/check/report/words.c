@@ -2,7 +2,7 @@
 #include "chaos/check/catalogue.h"
 #include "chaos/check/report/report.h"
 
-enum { TAIL_LINES = 40 };
+enum { TAIL_LINES = 40, TOLD_RULES_MAX = 4 };
 
 static const char *const severity_names[] = {
     [QN_MUST] = "must", [QN_SHOULD] = "should", [QN_INFO] = "info"};
@@ -125,6 +125,35 @@ void qn_report_rerun(const struct qn_report *report, const struct qn_report_entr
     json_decref(header);
 }
 
+void qn_report_shrunk(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    const json_t *rules = json_object_get(entry->shrunk, "rules");
+    long long of = json_integer_value(json_object_get(entry->shrunk, "of"));
+    long long runs = json_integer_value(json_object_get(entry->shrunk, "runs"));
+    size_t count = json_array_size(rules);
+    bool is_complete = json_is_true(json_object_get(entry->shrunk, "complete"));
+    size_t i;
+    const json_t *rule;
+
+    if (entry->shrunk == NULL) {
+        return;
+    }
+    if (count == 0) {
+        qn_buf_append_format(buf, "it fails without any of its %lld rules", of);
+    } else {
+        qn_buf_append_format(buf, "it still fails with %zu of its %lld rules", count, of);
+    }
+    qn_buf_append_format(buf, " (%lld more runs%s)", runs,
+                         is_complete ? "" : "; the search was cut short");
+    if (count > TOLD_RULES_MAX) { /* their names are in the command */
+        return;
+    }
+    json_array_foreach(rules, i, rule)
+    {
+        qn_buf_append_format(buf, "%s %s", i == 0 ? ":" : ";", json_string_value(rule));
+    }
+}
+
 /* Where more stands about it: a scenario of the user's own has no page. */
 static void append_pages(struct qn_buf *buf, const char *indent, const struct qn_scenario *scenario,
                          const struct qn_invariant *broken)
@@ -153,6 +182,11 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
 
     if (broken != NULL) {
         qn_report_witness(buf, indent, &entry->result.history, &broken->finding);
+    }
+    if (entry->shrunk != NULL) {
+        qn_buf_append_format(buf, "%s| smallest failing set: ", indent);
+        qn_report_shrunk(entry, buf);
+        qn_buf_append_char(buf, '\n');
     }
     for (size_t i = 0; i < judgement->invariant_count; i++) {
         const struct qn_invariant *other = &judgement->invariants[i];
