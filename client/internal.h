@@ -55,6 +55,10 @@ json_t *quern_json_read(struct qn_str text);
 /* Fills err from the body of an error answer. */
 void quern_json_read_error(struct qn_str body, long status, struct quern_error *err);
 
+/* The texts of an object as pairs: an answer, for quern_answer_free. Other members are left out;
+ * NULL gives no pairs. */
+struct quern_pairs *quern_json_pairs(const json_t *object);
+
 /* Whether the service asks for fewer calls. */
 bool quern_retry_is_throttling(const char *code);
 /* Whether one more attempt may help. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/codec.h"
 #include "client/internal.h"
 
 static int append_piece(const char *bytes, size_t len, void *state)
@@ -77,4 +78,26 @@ void quern_json_read_error(struct qn_str body, long status, struct quern_error *
         (void)snprintf(err->message, sizeof(err->message), "HTTP status %ld", status);
     }
     json_decref(answer);
+}
+
+struct quern_pairs *quern_json_pairs(const json_t *object)
+{
+    struct quern_pairs *pairs = quern_answer_new(sizeof(*pairs));
+    struct qn_arena *arena = quern_answer_arena(pairs);
+    struct quern_pair *items =
+        qn_arena_alloc(arena, (json_object_size(object) + 1) * sizeof(*items));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        if (items != NULL && json_is_string(value)) {
+            items[pairs->count++] = (struct quern_pair){
+                .name = qn_arena_copy(arena, qn_str_from_cstr(key)).ptr,
+                .value = qn_arena_copy(arena, qn_str_from_cstr(json_string_value(value))).ptr,
+            };
+        }
+    }
+    pairs->items = items;
+    return pairs;
 }

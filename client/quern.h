@@ -14,6 +14,8 @@
 
 #include "quern_error.h"
 #include "quern_messages.h"
+#include "quern_move_tasks.h"
+#include "quern_queues.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,23 +55,6 @@ const char *quern_client_endpoint(const struct quern_client *client);
  * ret_output may be NULL. */
 bool quern_client_call(struct quern_client *client, const char *action, const json_t *input,
                        json_t **ret_output, struct quern_error *err);
-
-/* Queues. attributes is an object of texts, or NULL. */
-bool quern_create_queue(struct quern_client *client, const char *name, const json_t *attributes,
-                        char **ret_url, struct quern_error *err);
-bool quern_get_queue_url(struct quern_client *client, const char *name, char **ret_url,
-                         struct quern_error *err);
-/* All pages in one array of URLs. prefix may be NULL. */
-bool quern_list_queues(struct quern_client *client, const char *prefix, json_t **ret_urls,
-                       struct quern_error *err);
-/* All attributes, as an object of texts. */
-bool quern_get_queue_attributes(struct quern_client *client, const char *queue_url,
-                                json_t **ret_attributes, struct quern_error *err);
-bool quern_set_queue_attributes(struct quern_client *client, const char *queue_url,
-                                const json_t *attributes, struct quern_error *err);
-bool quern_purge_queue(struct quern_client *client, const char *queue_url, struct quern_error *err);
-bool quern_delete_queue(struct quern_client *client, const char *queue_url,
-                        struct quern_error *err);
 
 /* Plain JSON over HTTP to the same endpoint, unsigned, in one attempt: the control API of a Quern
  * server. path begins with '/'. */

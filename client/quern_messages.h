@@ -1,7 +1,7 @@
 /* Sending, receiving and settling messages. Included by quern.h.
  *
- * Results are the caller's: quern_answer_free takes each of them, with all that it points to. A
- * text in a result ends in NUL and lives as long as the result. Texts given are UTF-8 that end in
+ * Answers are the caller's: quern_answer_free takes each of them, with all that it points to. A
+ * text in an answer ends in NUL and lives as long as the answer. Texts given are UTF-8 that end in
  * NUL, except where a length stands beside them, and are borrowed until the function returns. */
 #ifndef QUERN_MESSAGES_H
 #define QUERN_MESSAGES_H
@@ -21,7 +21,7 @@ struct quern_client;
  * SendMessageBatch and ReceiveMessage. */
 enum { QUERN_BATCH_MAX = 10 };
 
-/* A number that is not given: the queue's own value counts. In results: not told. */
+/* A number that is not given: the queue's own value counts. In answers: not told. */
 enum { QUERN_NOT_GIVEN = -1 };
 
 /* A name and a value: queue attributes, tags, system attributes of messages. */
@@ -197,8 +197,8 @@ bool quern_change_visibility_batch(struct quern_client *client, const char *queu
                                    const struct quern_visibility_change *changes, size_t count,
                                    struct quern_batch **ret_batch, struct quern_error *err);
 
-/* Frees a result and all that it points to. Accepts NULL. */
-void quern_answer_free(const void *result);
+/* Frees an answer and all that it points to. Accepts NULL. */
+void quern_answer_free(const void *answer);
 
 #ifdef __cplusplus
 }

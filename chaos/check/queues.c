@@ -1,5 +1,6 @@
 /* The queues of a scenario: made as it says, at the start or later, and counted. */
 #include "chaos/check/running.h"
+#include "client/internal.h"
 
 static bool create(struct qn_running *run, struct qn_str name, json_t *attributes_take,
                    char **ret_url, struct qn_error *err)
@@ -9,7 +10,9 @@ static bool create(struct qn_running *run, struct qn_str name, json_t *attribute
     if (run->options->is_fifo) {
         json_object_set_new(attributes_take, "FifoQueue", json_string("true"));
     }
-    bool ok = quern_create_queue(run->server.client, name.ptr, attributes_take, ret_url, &cause);
+    struct quern_pairs *attributes = quern_json_pairs(attributes_take);
+    bool ok = quern_create_queue(run->server.client, name.ptr, attributes, NULL, ret_url, &cause);
+    quern_answer_free(attributes);
     json_decref(attributes_take);
     return ok || qn_server_fail(err, "creating a queue", &cause);
 }
@@ -73,6 +76,8 @@ static bool create_declared(struct qn_running *run, struct qn_error *err)
         char **url;
     } queues[] = {{run->options->output_queue, &run->output_queue_url},
                   {run->options->retry_queue, &run->retry_queue_url}};
+    static const struct quern_pair fifo_items[] = {{"FifoQueue", "true"}};
+    static const struct quern_pairs fifo = {fifo_items, 1};
     struct quern_error cause;
 
     for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
@@ -80,10 +85,8 @@ static bool create_declared(struct qn_running *run, struct qn_error *err)
             continue;
         }
         bool is_fifo = qn_str_ends_with(qn_str_from_cstr(queues[i].name), QN_STR(".fifo"));
-        json_t *attributes = is_fifo ? json_pack("{s:s}", "FifoQueue", "true") : json_object();
-        bool ok = quern_create_queue(run->server.client, queues[i].name, attributes, queues[i].url,
-                                     &cause);
-        json_decref(attributes);
+        bool ok = quern_create_queue(run->server.client, queues[i].name, is_fifo ? &fifo : NULL,
+                                     NULL, queues[i].url, &cause);
         if (!ok) {
             return qn_server_fail(err, queues[i].name, &cause);
         }
@@ -141,12 +144,12 @@ bool qn_running_send(struct qn_running *run, int64_t since_ready_ms, struct qn_e
     return qn_load_send(&run->load, &target, since_ready_ms, err);
 }
 
-static int64_t count_of(const json_t *attributes, const char *name)
+static int64_t count_of(const struct quern_pairs *attributes, const char *name)
 {
     int64_t count;
 
-    return qn_str_to_int64(qn_str_from_cstr(json_string_value(json_object_get(attributes, name))),
-                           0, INT64_MAX, &count)
+    return qn_str_to_int64(qn_str_from_cstr(quern_pairs_get(attributes, name)), 0, INT64_MAX,
+                           &count)
                ? count
                : 0;
 }
@@ -154,14 +157,15 @@ static int64_t count_of(const json_t *attributes, const char *name)
 bool qn_running_count(struct qn_running *run, struct qn_error *err)
 {
     struct quern_error cause;
-    json_t *attributes;
+    struct quern_pairs *attributes;
 
-    if (!quern_get_queue_attributes(run->server.client, run->queue_url, &attributes, &cause)) {
+    if (!quern_get_queue_attributes(run->server.client, run->queue_url, NULL, 0, &attributes,
+                                    &cause)) {
         return qn_server_fail(err, "counting the queue", &cause);
     }
     run->visible = count_of(attributes, "ApproximateNumberOfMessages");
     run->in_flight = count_of(attributes, "ApproximateNumberOfMessagesNotVisible");
     run->delayed = count_of(attributes, "ApproximateNumberOfMessagesDelayed");
-    json_decref(attributes);
+    quern_answer_free(attributes);
     return true;
 }

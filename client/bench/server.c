@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/bench/rows.h"
+#include "client/internal.h"
 
 enum { FILL_CONNECTIONS = 64 };
 
@@ -122,8 +123,10 @@ bool qn_bench_new_queue(struct qn_bench *bench, const struct qn_bench_server *se
     if (is_fifo) {
         json_object_set_new(attributes_take, "FifoQueue", json_string("true"));
     }
-    bool ok = quern_create_queue(server->client, name, attributes_take, ret_url, &err) ||
+    struct quern_pairs *attributes = quern_json_pairs(attributes_take);
+    bool ok = quern_create_queue(server->client, name, attributes, NULL, ret_url, &err) ||
               qn_bench_fail(bench, "CreateQueue: %.60s: %.100s", err.code, err.message);
+    quern_answer_free(attributes);
     json_decref(attributes_take);
     return ok;
 }

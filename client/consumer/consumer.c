@@ -158,17 +158,19 @@ static bool set_visibility(struct quern_consumer *c, int64_t visibility_s, struc
 /* True when it was answered: then *ret_right is whether what was answered will do. */
 static bool ask_visibility(struct quern_consumer *c, bool *ret_right, struct quern_error *err)
 {
-    json_t *attributes = NULL;
+    static const char *const names[] = {"VisibilityTimeout"};
+    struct quern_pairs *attributes = NULL;
     int64_t visibility_s = 30;
 
-    if (!quern_get_queue_attributes(c->ackers[0].client, c->options.queue_url, &attributes, err)) {
+    if (!quern_get_queue_attributes(c->ackers[0].client, c->options.queue_url, names, 1,
+                                    &attributes, err)) {
         return false;
     }
-    const char *told = json_string_value(json_object_get(attributes, "VisibilityTimeout"));
+    const char *told = quern_pairs_get(attributes, names[0]);
     if (!qn_str_to_int64(qn_str_from_cstr(told), 0, VISIBILITY_MAX_S, &visibility_s)) {
         visibility_s = 30;
     }
-    json_decref(attributes);
+    quern_answer_free(attributes);
     *ret_right = visibility_s > 0 ? set_visibility(c, visibility_s, err)
                                   : quern_fail(err, "InvalidParameterValue", 0,
                                                "the visibility timeout of the queue is 0: nothing "

@@ -19,9 +19,9 @@ struct receiving {
     int handles; /* a file without a name, a handle a line */
 };
 
-static int64_t count_in(const json_t *attributes, const char *name)
+static int64_t count_in(const struct quern_pairs *attributes, const char *name)
 {
-    const char *text = json_string_value(json_object_get(attributes, name));
+    const char *text = quern_pairs_get(attributes, name);
     int64_t count;
 
     return qn_str_to_int64(qn_str_from_cstr(text), 0, INT64_MAX, &count) ? count : 0;
@@ -79,16 +79,17 @@ static bool receive_all(struct receiving *r, struct quern_error *err)
 /* What is left beside those that we hold. */
 static void count_left(struct receiving *r)
 {
-    json_t *attributes = NULL;
+    struct quern_pairs *attributes = NULL;
     struct quern_error ignored;
     int64_t others;
 
-    if (quern_get_queue_attributes(r->export->remote->client, r->url, &attributes, &ignored)) {
+    if (quern_get_queue_attributes(r->export->remote->client, r->url, NULL, 0, &attributes,
+                                   &ignored)) {
         others = count_in(attributes, "ApproximateNumberOfMessagesNotVisible") - r->export->count;
         r->export->left = count_in(attributes, "ApproximateNumberOfMessages") +
                           count_in(attributes, "ApproximateNumberOfMessagesDelayed") +
                           (others > 0 ? others : 0);
-        json_decref(attributes);
+        quern_answer_free(attributes);
     }
 }
 

@@ -387,20 +387,21 @@ static void tell(const struct import *import)
 static bool read_rules(struct import *import, struct quern_error *err)
 {
     const struct qn_options *options = &import->remote->options;
-    json_t *attributes = NULL;
+    struct quern_pairs *attributes = NULL;
 
     if (!qn_remote_find_url(import->remote, qn_options_text(options, TO), &import->url, err) ||
-        !quern_get_queue_attributes(import->remote->client, import->url, &attributes, err)) {
+        !quern_get_queue_attributes(import->remote->client, import->url, NULL, 0, &attributes,
+                                    err)) {
         return false;
     }
-    const char *by_content = text_in(attributes, "ContentBasedDeduplication");
+    const char *by_content = quern_pairs_get(attributes, "ContentBasedDeduplication");
     import->rules = (struct qn_import_rules){
         .is_fifo = qn_str_ends_with(qn_str_from_cstr(import->url), QN_STR(".fifo")),
         .has_content_ids = by_content != NULL && strcmp(by_content, "true") == 0,
         .group = qn_options_text(options, GROUP),
         .makes_new_ids = qn_options_is_on(options, NEW_IDS),
     };
-    json_decref(attributes);
+    quern_answer_free(attributes);
     return true;
 }
 

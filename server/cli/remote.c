@@ -159,7 +159,7 @@ bool qn_remote_find_url(struct qn_remote *remote, const char *word, char **ret_u
         *ret_url = qn_memory_copy_text(text.ptr, text.len);
         return true;
     }
-    return quern_get_queue_url(remote->client, word, ret_url, err);
+    return quern_get_queue_url(remote->client, word, NULL, ret_url, err);
 }
 
 bool qn_remote_is_amazon(const struct qn_remote *remote)

@@ -15,7 +15,7 @@ static void start_server(void)
 {
     live_server_start(&server, QN_TEST_PROGRAM);
     client = server.client;
-    cr_assert(quern_create_queue(client, "q", NULL, &queue_url, &err), "%s", err.message);
+    cr_assert(quern_create_queue(client, "q", NULL, NULL, &queue_url, &err), "%s", err.message);
 }
 
 static void stop_server(void)
@@ -254,44 +254,173 @@ Test(client, leases_are_changed_in_batches)
 
 Test(client, queues_are_created_listed_and_deleted)
 {
-    json_t *attributes = json_pack("{s:s}", "VisibilityTimeout", "7");
-    json_t *urls = NULL;
-    json_t *got = NULL;
+    struct quern_pair visibility = {"VisibilityTimeout", "7"};
+    const struct quern_pairs attributes = {&visibility, 1};
+    struct quern_queue_list *list = NULL;
+    struct quern_pairs *got = NULL;
     char *url = NULL;
     char *found = NULL;
 
-    cr_assert(quern_create_queue(client, "another", attributes, &url, &err), "%s", err.message);
-    cr_assert(quern_list_queues(client, "ano", &urls, &err));
-    cr_assert_eq(json_array_size(urls), 1);
-    cr_expect_str_eq(json_string_value(json_array_get(urls, 0)), url);
-    cr_assert(quern_get_queue_url(client, "another", &found, &err));
+    cr_assert(quern_create_queue(client, "another", &attributes, NULL, &url, &err), "%s",
+              err.message);
+    cr_assert(quern_list_all_queues(client, "ano", &list, &err));
+    cr_assert_eq(list->count, 1);
+    cr_expect_str_eq(list->urls[0], url);
+    cr_assert(quern_get_queue_url(client, "another", NULL, &found, &err));
     cr_expect_str_eq(found, url);
-    cr_assert(quern_get_queue_attributes(client, url, &got, &err));
-    cr_expect_str_eq(json_string_value(json_object_get(got, "VisibilityTimeout")), "7");
-    json_object_set_new(attributes, "VisibilityTimeout", json_string("8"));
-    cr_expect(quern_set_queue_attributes(client, url, attributes, &err), "%s", err.message);
+    cr_assert(quern_get_queue_attributes(client, url, NULL, 0, &got, &err));
+    cr_expect_str_eq(quern_pairs_get(got, "VisibilityTimeout"), "7");
+    cr_expect_gt(got->count, 5);
+    visibility.value = "8";
+    cr_expect(quern_set_queue_attributes(client, url, &attributes, &err), "%s", err.message);
+    quern_answer_free(got);
+    cr_assert(quern_get_queue_attributes(client, url, &visibility.name, 1, &got, &err));
+    cr_assert_eq(got->count, 1);
+    cr_expect_str_eq(got->items[0].value, "8");
     cr_expect(quern_delete_queue(client, url, &err));
-    json_decref(urls);
-    json_decref(got);
-    json_decref(attributes);
+    quern_answer_free(list);
+    quern_answer_free(got);
     quern_text_free(url);
     quern_text_free(found);
 }
 
 Test(client, all_pages_of_a_list_are_read)
 {
-    json_t *urls = NULL;
+    const struct quern_list_options two = {.prefix = "many-", .max_results = 2};
+    struct quern_queue_list *list = NULL;
 
     for (int i = 0; i < 1005; i++) {
         char name[32];
         char *url = NULL;
         (void)snprintf(name, sizeof(name), "many-%d", i);
-        cr_assert(quern_create_queue(client, name, NULL, &url, &err), "%s", err.message);
+        cr_assert(quern_create_queue(client, name, NULL, NULL, &url, &err), "%s", err.message);
         quern_text_free(url);
     }
-    cr_assert(quern_list_queues(client, "many-", &urls, &err), "%s", err.message);
-    cr_expect_eq(json_array_size(urls), 1005);
-    json_decref(urls);
+    cr_assert(quern_list_all_queues(client, "many-", &list, &err), "%s", err.message);
+    cr_expect_eq(list->count, 1005);
+    cr_expect_null(list->next_token);
+    for (size_t i = 1; i < list->count; i++) {
+        cr_assert_str_neq(list->urls[i - 1], list->urls[i]);
+    }
+    quern_answer_free(list);
+    cr_assert(quern_list_queues(client, &two, &list, &err), "%s", err.message);
+    cr_expect_eq(list->count, 2);
+    cr_expect_not_null(list->next_token);
+    quern_answer_free(list);
+}
+
+Test(client, tags_are_set_listed_and_taken_away)
+{
+    const struct quern_pair items[] = {{"team", "a"}, {"cost", ""}};
+    const struct quern_pairs tags = {items, 2};
+    static const char *const keys[] = {"team", "nothing"};
+    struct quern_pairs *got = NULL;
+
+    cr_assert(quern_tag_queue(client, queue_url, &tags, &err), "%s", err.message);
+    cr_assert(quern_untag_queue(client, queue_url, keys, 2, &err), "%s", err.message);
+    cr_assert(quern_list_queue_tags(client, queue_url, &got, &err), "%s", err.message);
+    cr_assert_eq(got->count, 1);
+    cr_expect_str_eq(quern_pairs_get(got, "cost"), "");
+    cr_expect_null(quern_pairs_get(got, "team"));
+    quern_answer_free(got);
+}
+
+Test(client, queue_is_created_with_tags)
+{
+    const struct quern_pair item = {"team", "a"};
+    const struct quern_pairs tags = {&item, 1};
+    struct quern_pairs *got = NULL;
+    char *url = NULL;
+
+    cr_assert(quern_create_queue(client, "tagged", NULL, &tags, &url, &err), "%s", err.message);
+    cr_assert(quern_list_queue_tags(client, url, &got, &err), "%s", err.message);
+    cr_expect_str_eq(quern_pairs_get(got, "team"), "a");
+    quern_answer_free(got);
+    quern_text_free(url);
+}
+
+Test(client, permissions_are_added_and_taken_back)
+{
+    static const char *const accounts[] = {"111122223333"};
+    static const char *const actions[] = {"SendMessage", "ReceiveMessage"};
+    static const char *const policy[] = {"Policy"};
+    const struct quern_permission permission = {
+        .label = "friends",
+        .accounts = accounts,
+        .account_count = 1,
+        .actions = actions,
+        .action_count = 2,
+    };
+    struct quern_pairs *got = NULL;
+
+    cr_assert(quern_add_permission(client, queue_url, &permission, &err), "%s", err.message);
+    cr_assert(quern_get_queue_attributes(client, queue_url, policy, 1, &got, &err));
+    cr_assert_eq(got->count, 1);
+    cr_expect_not_null(strstr(got->items[0].value, "111122223333"));
+    cr_expect_not_null(strstr(got->items[0].value, "SQS:ReceiveMessage"));
+    quern_answer_free(got);
+    cr_assert(quern_remove_permission(client, queue_url, "friends", &err), "%s", err.message);
+    cr_assert(quern_get_queue_attributes(client, queue_url, policy, 1, &got, &err));
+    cr_expect_eq(got->count, 0);
+    quern_answer_free(got);
+}
+
+/* A queue whose messages go to queue_url after one receive. */
+static char *create_source(void)
+{
+    const struct quern_pair item = {
+        "RedrivePolicy",
+        "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:q\",\"maxReceiveCount\":1}"};
+    const struct quern_pairs attributes = {&item, 1};
+    char *url = NULL;
+
+    cr_assert(quern_create_queue(client, "source", &attributes, NULL, &url, &err), "%s",
+              err.message);
+    return url;
+}
+
+Test(client, sources_of_a_dead_letter_queue_are_listed)
+{
+    struct quern_queue_list *list = NULL;
+    char *source = create_source();
+
+    cr_assert(quern_list_dead_letter_source_queues(client, queue_url, NULL, &list, &err), "%s",
+              err.message);
+    cr_assert_eq(list->count, 1);
+    cr_expect_str_eq(list->urls[0], source);
+    quern_answer_free(list);
+    quern_text_free(source);
+}
+
+Test(client, move_tasks_are_started_listed_and_cancelled)
+{
+    const struct quern_move move = {.source_arn = "arn:aws:sqs:us-east-1:000000000000:q",
+                                    .destination_arn = "arn:aws:sqs:us-east-1:000000000000:source",
+                                    .max_per_second = 1};
+    struct quern_move_tasks *tasks = NULL;
+    char *source = create_source();
+    char *handle = NULL;
+    int64_t moved = -7;
+
+    for (int i = 0; i < 5; i++) {
+        send_text("dead");
+    }
+    cr_assert(quern_start_message_move_task(client, &move, &handle, &err), "%s", err.message);
+    cr_assert(quern_list_message_move_tasks(client, move.source_arn, 0, &tasks, &err), "%s",
+              err.message);
+    cr_assert_eq(tasks->count, 1);
+    cr_expect_str_eq(tasks->items[0].task_handle, handle);
+    cr_expect_str_eq(tasks->items[0].status, "RUNNING");
+    cr_expect_str_eq(tasks->items[0].source_arn, move.source_arn);
+    cr_expect_str_eq(tasks->items[0].destination_arn, move.destination_arn);
+    cr_expect_eq(tasks->items[0].max_per_second, 1);
+    cr_expect_eq(tasks->items[0].to_move, 5);
+    cr_expect_gt(tasks->items[0].started_at_ms, 1600000000000);
+    quern_answer_free(tasks);
+    cr_assert(quern_cancel_message_move_task(client, handle, &moved, &err), "%s", err.message);
+    cr_expect(moved >= 0 && moved < 5);
+    quern_text_free(handle);
+    quern_text_free(source);
 }
 
 Test(client, purge_empties_the_queue)
@@ -305,7 +434,7 @@ Test(client, error_of_the_service_has_its_code_and_is_not_repeated)
 {
     char *url = NULL;
 
-    cr_expect_not(quern_get_queue_url(client, "nowhere", &url, &err));
+    cr_expect_not(quern_get_queue_url(client, "nowhere", NULL, &url, &err));
     cr_expect_str_eq(err.code, "QueueDoesNotExist");
     cr_expect_eq(err.http_status, 400);
     cr_expect_eq(err.attempts, 1);
@@ -344,12 +473,12 @@ Test(client, connection_that_breaks_is_a_reason_to_repeat)
 
 static void expect_stored(const char *count)
 {
-    json_t *attributes = NULL;
+    struct quern_pairs *attributes = NULL;
 
-    cr_assert(quern_get_queue_attributes(client, queue_url, &attributes, &err), "%s", err.message);
-    cr_expect_str_eq(json_string_value(json_object_get(attributes, "ApproximateNumberOfMessages")),
-                     count);
-    json_decref(attributes);
+    cr_assert(quern_get_queue_attributes(client, queue_url, NULL, 0, &attributes, &err), "%s",
+              err.message);
+    cr_expect_str_eq(quern_pairs_get(attributes, "ApproximateNumberOfMessages"), count);
+    quern_answer_free(attributes);
 }
 
 Test(client, nothing_is_sent_again_behind_its_back)

@@ -60,7 +60,7 @@ static json_t *look_up(struct qn_replay *replay, struct qn_str recorded)
     char *name_text = qn_memory_copy_text(name.ptr, name.len);
     /* A call more would be seen in the trace of a Quern, and one's own URL will do there. */
     if (replay->target.is_quern ||
-        !quern_get_queue_url(replay->remote->client, name_text, &url, &err)) {
+        !quern_get_queue_url(replay->remote->client, name_text, NULL, &url, &err)) {
         found = json_sprintf("%s/%.*s/%s", quern_client_endpoint(replay->remote->client),
                              QN_STR_ARG(account), name_text);
     } else {

@@ -24,7 +24,7 @@ static bool is_there(struct qn_replay *replay, struct quern_client *client, cons
 
     if (!replay->target.is_quern) {
         char *url = NULL;
-        found = quern_get_queue_url(client, name, &url, err);
+        found = quern_get_queue_url(client, name, NULL, &url, err);
         quern_text_free(url);
     } else {
         json_t *path = json_sprintf(
@@ -74,7 +74,7 @@ static void note(struct qn_replay *replay, struct quern_client *client, const js
     struct quern_error ignored;
 
     if (!replay->target.is_quern &&
-        quern_get_queue_url(client, text_in(queue, "name"), &url, &ignored)) {
+        quern_get_queue_url(client, text_in(queue, "name"), NULL, &url, &ignored)) {
         json_string_set(replayed, url);
     }
     qn_replay_note_queue(replay, qn_str_from_cstr(json_string_value(recorded)),

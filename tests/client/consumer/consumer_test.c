@@ -1,5 +1,6 @@
 /* The whole runtime against a real server process. */
 #include "client/consumer.h"
+#include "client/internal.h"
 
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -36,8 +37,10 @@ static void make_queue(const char *name, json_t *attributes_take)
 {
     quern_text_free(queue_url);
     queue_url = NULL;
-    cr_assert(quern_create_queue(server.client, name, attributes_take, &queue_url, &err), "%s",
+    struct quern_pairs *attributes = quern_json_pairs(attributes_take);
+    cr_assert(quern_create_queue(server.client, name, attributes, NULL, &queue_url, &err), "%s",
               err.message);
+    quern_answer_free(attributes);
     json_decref(attributes_take);
     options.queue_url = queue_url;
 }
@@ -184,18 +187,18 @@ static void finish(void)
     quern_consumer_free(diary.consumer);
 }
 
-static const char *left(const char *attribute, json_t **ret_attributes)
+static const char *left(const char *attribute, struct quern_pairs **ret_attributes)
 {
-    cr_assert(quern_get_queue_attributes(server.client, queue_url, ret_attributes, &err));
-    return json_string_value(json_object_get(*ret_attributes, attribute));
+    cr_assert(quern_get_queue_attributes(server.client, queue_url, NULL, 0, ret_attributes, &err));
+    return quern_pairs_get(*ret_attributes, attribute);
 }
 
 static void expect_left(const char *attribute, const char *value)
 {
-    json_t *attributes = NULL;
+    struct quern_pairs *attributes = NULL;
 
     cr_expect_str_eq(left(attribute, &attributes), value);
-    json_decref(attributes);
+    quern_answer_free(attributes);
 }
 
 static void expect_empty(void)

@@ -117,18 +117,20 @@ static void learn_visibility(struct worker *w)
     struct quern_error err;
 
     for (int nth = 1; w->visibility_ms == 0 && !worker_is_stopping(w); nth++) {
-        json_t *attributes = NULL;
+        struct quern_pairs *attributes = NULL;
         int64_t seconds;
-        if (!quern_get_queue_attributes(w->poller, w->settings.queue_url, &attributes, &err)) {
+        if (!quern_get_queue_attributes(w->poller, w->settings.queue_url, NULL, 0, &attributes,
+                                        &err)) {
             worker_log("the queue does not answer: %s %s", err.code, err.message);
             worker_sleep(w, worker_pause_ms(w, nth));
-        } else if (qn_str_to_int64(qn_str_from_cstr(message_text(attributes, "VisibilityTimeout")),
-                                   1, INT32_MAX, &seconds)) {
+        } else if (qn_str_to_int64(
+                       qn_str_from_cstr(quern_pairs_get(attributes, "VisibilityTimeout")), 1,
+                       INT32_MAX, &seconds)) {
             w->visibility_ms = seconds * 1000;
         } else {
             w->visibility_ms = 30000;
         }
-        json_decref(attributes);
+        quern_answer_free(attributes);
     }
 }
 
