@@ -18,6 +18,7 @@ static const struct qn_word commands[] = {
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},
     {"peek", qn_peek_main, "look at messages without receiving them"},
+    {"lambda", qn_lambda_main, "invoke a function with the messages of a queue"},
     {"export", qn_export_main, "write the messages of a queue as JSON lines"},
     {"import", qn_import_main, "send the messages of a file of JSON lines"},
     {"replay", qn_replay_main, "send the requests of a recording again"},

@@ -25,6 +25,8 @@ int qn_export_main(int argc, char **argv);
 int qn_import_main(int argc, char **argv);
 /* 1 also when something came out otherwise than recorded. */
 int qn_replay_main(int argc, char **argv);
+/* 1 also when --audit has something to say; 2 also when the mapping does not fit the queue. */
+int qn_lambda_main(int argc, char **argv);
 int qn_health_main(int argc, char **argv);
 int qn_version_main(int argc, char **argv);
 

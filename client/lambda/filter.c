@@ -1,0 +1,240 @@
+/* Event patterns: objects of objects down to leaves, which are lists of rules. */
+#include "client/lambda/filter.h"
+
+#include <stdio.h>
+
+enum { PATH_ROOM = 512, NESTED_MAX = 100 };
+
+static const char either[] = "$or";
+
+static bool refuse(struct qn_error *err, const char *path, const char *what)
+{
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, what);
+}
+
+/* ---- checks ---- */
+
+static bool check_leaf(const json_t *leaf, const char *path, struct qn_error *err)
+{
+    size_t i;
+    json_t *rule;
+
+    json_array_foreach(leaf, i, rule)
+    {
+        if (!qn_lambda_rule_check(rule, path, err)) {
+            return false;
+        }
+    }
+    return json_array_size(leaf) > 0 || refuse(err, path, "a list of rules must not be empty");
+}
+
+static bool check_object(const json_t *pattern, const char *path, int depth, struct qn_error *err);
+
+static bool check_either(const json_t *list, const char *path, int depth, struct qn_error *err)
+{
+    size_t i;
+    json_t *pattern;
+
+    if (json_array_size(list) < 2) {
+        return refuse(err, path, "\"$or\" takes a list of two patterns or more");
+    }
+    json_array_foreach(list, i, pattern)
+    {
+        if (!check_object(pattern, path, depth + 1, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_object(const json_t *pattern, const char *path, int depth, struct qn_error *err)
+{
+    const char *key;
+    json_t *below;
+
+    if (!json_is_object(pattern) || json_object_size(pattern) == 0) {
+        return refuse(err, path, "a pattern is an object with at least one field");
+    }
+    if (depth > NESTED_MAX) {
+        return refuse(err, path, "the pattern is nested too deeply");
+    }
+    json_object_foreach((json_t *)(uintptr_t)pattern, key, below)
+    {
+        char at[PATH_ROOM];
+        (void)snprintf(at, sizeof(at), "%.400s.%.100s", path, key);
+        bool ok = strcmp(key, either) == 0 ? check_either(below, at, depth, err)
+                  : json_is_object(below)  ? check_object(below, at, depth + 1, err)
+                  : json_is_array(below)   ? check_leaf(below, at, err)
+                                           : refuse(err, at,
+                                                    "stands alone; a leaf is a list of rules, such "
+                                                      "as [\"value\"]");
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool qn_lambda_pattern_check(const json_t *pattern, const char *path, struct qn_error *err)
+{
+    return check_object(pattern, path, 0, err);
+}
+
+static bool read_filter(struct qn_lambda_filters *filters, const json_t *filter,
+                        struct qn_error *err)
+{
+    char path[64];
+    json_error_t mistake;
+    const json_t *text = json_object_get(filter, "Pattern");
+
+    (void)snprintf(path, sizeof(path), "filter %zu", filters->count + 1);
+    if (!json_is_string(text)) {
+        return refuse(err, path, "is {\"Pattern\": \"...\"} with the pattern as a text");
+    }
+    if (json_string_length(text) > QN_LAMBDA_PATTERN_MAX) {
+        return refuse(err, path, "the pattern is longer than 4,096 characters");
+    }
+    json_t *pattern =
+        json_loadb(json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, &mistake);
+    if (pattern == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: no JSON: %s", path, mistake.text);
+    }
+    filters->patterns[filters->count++] = pattern;
+    return qn_lambda_pattern_check(pattern, path, err);
+}
+
+bool qn_lambda_filters_read(struct qn_lambda_filters *filters, const json_t *criteria,
+                            struct qn_error *err)
+{
+    const json_t *list = json_object_get(criteria, "Filters");
+    size_t i;
+    json_t *filter;
+
+    *filters = (struct qn_lambda_filters){.count = 0};
+    if (criteria == NULL || json_is_null(criteria)) {
+        return true;
+    }
+    if (!json_is_object(criteria) || (list != NULL && !json_is_array(list))) {
+        return refuse(err, "FilterCriteria", "is {\"Filters\": [{\"Pattern\": \"...\"}]}");
+    }
+    if (json_array_size(list) > QN_LAMBDA_FILTERS_MAX) {
+        return refuse(err, "FilterCriteria", "has more than 10 filters");
+    }
+    json_array_foreach(list, i, filter)
+    {
+        if (!read_filter(filters, filter, err)) {
+            qn_lambda_filters_done(filters);
+            return false;
+        }
+    }
+    return true;
+}
+
+void qn_lambda_filters_done(struct qn_lambda_filters *filters)
+{
+    for (size_t i = 0; i < filters->count; i++) {
+        json_decref(filters->patterns[i]);
+    }
+    *filters = (struct qn_lambda_filters){.count = 0};
+}
+
+/* ---- matches ---- */
+
+static bool leaf_matches(const json_t *leaf, const json_t *value)
+{
+    size_t i;
+    json_t *rule;
+
+    json_array_foreach(leaf, i, rule)
+    {
+        if (qn_lambda_rule_matches(rule, value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A list in the event: one of its values is enough. */
+static bool any_matches(bool (*matches)(const json_t *, const json_t *), const json_t *below,
+                        const json_t *value)
+{
+    size_t i;
+    json_t *each;
+
+    if (!json_is_array(value)) {
+        return matches(below, value);
+    }
+    json_array_foreach(value, i, each)
+    {
+        if (any_matches(matches, below, each)) {
+            return true;
+        }
+    }
+    return json_array_size(value) == 0 && matches(below, NULL);
+}
+
+static bool either_matches(const json_t *list, const json_t *event)
+{
+    size_t i;
+    json_t *pattern;
+
+    json_array_foreach(list, i, pattern)
+    {
+        if (qn_lambda_pattern_matches(pattern, event)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool qn_lambda_pattern_matches(const json_t *pattern, const json_t *event)
+{
+    const char *key;
+    json_t *below;
+
+    json_object_foreach((json_t *)(uintptr_t)pattern, key, below)
+    {
+        const json_t *value = json_object_get(event, key); /* NULL when event is no object */
+        bool ok = strcmp(key, either) == 0 ? either_matches(below, event)
+                  : json_is_object(below)  ? any_matches(qn_lambda_pattern_matches, below, value)
+                                           : any_matches(leaf_matches, below, value);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A copy of the record with its body read, for a pattern that looks into it; NULL when the body is
+ * not what such a pattern is for. */
+static json_t *with_body(const json_t *pattern, const json_t *record)
+{
+    const json_t *of_body = json_object_get(pattern, "body");
+    const json_t *text = json_object_get(record, "body");
+    json_t *body =
+        json_loadb(json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL);
+    json_t *copy = NULL;
+
+    if (of_body == NULL) {
+        copy = json_copy((json_t *)(uintptr_t)record);
+    } else if ((body != NULL) == json_is_object(of_body)) {
+        copy = json_copy((json_t *)(uintptr_t)record);
+        if (body != NULL) {
+            (void)json_object_set(copy, "body", body);
+        }
+    }
+    json_decref(body);
+    return copy;
+}
+
+bool qn_lambda_filters_match(const struct qn_lambda_filters *filters, const json_t *record)
+{
+    bool found = filters->count == 0;
+
+    for (size_t i = 0; i < filters->count && !found; i++) {
+        json_t *event = with_body(filters->patterns[i], record);
+        found = event != NULL && qn_lambda_pattern_matches(filters->patterns[i], event);
+        json_decref(event);
+    }
+    return found;
+}

@@ -1,0 +1,223 @@
+/* Batches: what a poller receives, and how it gets rid of messages. */
+#include "client/lambda/event.h"
+#include "client/lambda/poller.h"
+#include "server/base/clock.h"
+
+enum { RECEIVE_MAX = 10, WAIT_MAX_S = 20, SHORT_WAIT_S = 1, RETRY_PAUSE_MS = 1000, TRIES = 3 };
+
+struct batch {
+    struct qn_lambda_poller *poller;
+    json_t *records;
+    json_t *unwanted; /* what the filters stop */
+    int64_t until_ms; /* end of the window; 0: it has not begun */
+    bool is_full;
+};
+
+static const struct qn_lambda_mapping *mapping_of(const struct qn_lambda_poller *poller)
+{
+    return &poller->lambda->options->mapping;
+}
+
+/* Takes the record. */
+static void add_take(struct batch *batch, json_t *record)
+{
+    struct qn_lambda_poller *poller = batch->poller;
+    const struct qn_lambda_mapping *mapping = mapping_of(poller);
+
+    if (!qn_lambda_filters_match(&mapping->filters, record)) {
+        (void)json_array_append_new(batch->unwanted, record);
+        return;
+    }
+    if (batch->is_full || !qn_lambda_event_add(&poller->event, record)) {
+        batch->is_full = true;
+        (void)json_array_append_new(poller->waiting, record);
+        return;
+    }
+    (void)json_array_append_new(batch->records, record);
+    if (batch->until_ms == 0) {
+        batch->until_ms = qn_clock_monotonic_ms() + mapping->window_s * 1000;
+    }
+    batch->is_full = json_array_size(batch->records) >= (size_t)mapping->batch_size;
+}
+
+static int64_t wait_of(const struct batch *batch)
+{
+    int64_t left_ms = batch->until_ms - qn_clock_monotonic_ms();
+
+    if (batch->until_ms == 0) {
+        return batch->poller->lambda->options->until_empty ? SHORT_WAIT_S : WAIT_MAX_S;
+    }
+    return left_ms >= WAIT_MAX_S * 1000 ? WAIT_MAX_S : (left_ms + 999) / 1000;
+}
+
+static void pause_after_error(struct qn_lambda *lambda)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += RETRY_PAUSE_MS / 1000;
+    (void)pthread_mutex_lock(&lambda->lock);
+    while (!lambda->is_stopping &&
+           pthread_cond_timedwait(&lambda->changed, &lambda->lock, &until) == 0) {
+    }
+    (void)pthread_mutex_unlock(&lambda->lock);
+}
+
+static bool receive(struct batch *batch)
+{
+    struct qn_lambda_poller *poller = batch->poller;
+    struct qn_lambda *lambda = poller->lambda;
+    size_t room = (size_t)mapping_of(poller)->batch_size - json_array_size(batch->records);
+    struct quern_error err;
+    json_t *output;
+    size_t i;
+    json_t *message;
+    json_t *input =
+        json_pack("{s: s, s: I, s: I, s: [s], s: [s], s: [s]}", "QueueUrl", lambda->queue_url,
+                  "MaxNumberOfMessages", (json_int_t)(room < RECEIVE_MAX ? room : RECEIVE_MAX),
+                  "WaitTimeSeconds", (json_int_t)wait_of(batch), "AttributeNames", "All",
+                  "MessageSystemAttributeNames", "All", "MessageAttributeNames", "All");
+    bool ok = quern_client_call(poller->receiver, "ReceiveMessage", input, &output, &err);
+
+    json_decref(input);
+    if (!ok) {
+        if (!qn_lambda_is_stopping(lambda)) {
+            qn_lambda_tell_take(lambda, "receive-failed", json_pack("{s: s}", "code", err.code),
+                                "cannot receive: %s: %s", err.code, err.message);
+            pause_after_error(lambda);
+        }
+        return false;
+    }
+    json_array_foreach(json_object_get(output, "Messages"), i, message)
+    {
+        add_take(batch, qn_lambda_record_new(message, lambda->queue.arn, lambda->queue.region));
+    }
+    json_decref(output);
+    return true;
+}
+
+static void take_waiting(struct batch *batch)
+{
+    struct qn_lambda_poller *poller = batch->poller;
+    json_t *waiting = poller->waiting;
+    size_t i;
+    json_t *record;
+
+    poller->waiting = json_array();
+    json_array_foreach(waiting, i, record)
+    {
+        add_take(batch, json_incref(record));
+    }
+    json_decref(waiting);
+}
+
+static void drop_unwanted(struct batch *batch)
+{
+    size_t count = json_array_size(batch->unwanted);
+
+    if (count > 0) {
+        qn_lambda_delete(batch->poller, batch->unwanted);
+        qn_lambda_tell_take(batch->poller->lambda, "filtered",
+                            json_pack("{s: I}", "records", (json_int_t)count),
+                            "%zu messages match no filter and are deleted", count);
+    }
+    (void)json_array_clear(batch->unwanted);
+}
+
+json_t *qn_lambda_gather(struct qn_lambda_poller *poller)
+{
+    struct batch batch = {.poller = poller, .records = json_array(), .unwanted = json_array()};
+
+    qn_lambda_event_begin(&poller->event);
+    take_waiting(&batch);
+    while (!batch.is_full && !qn_lambda_is_stopping(poller->lambda)) {
+        if (batch.until_ms != 0 && qn_clock_monotonic_ms() >= batch.until_ms) {
+            break;
+        }
+        if (!receive(&batch) ||
+            (json_array_size(batch.records) == 0 && json_array_size(batch.unwanted) == 0)) {
+            break;
+        }
+        drop_unwanted(&batch);
+    }
+    drop_unwanted(&batch);
+    json_decref(batch.unwanted);
+    qn_lambda_event_end(&poller->event);
+    return batch.records;
+}
+
+/* ---- in tens ---- */
+
+static json_t *entries_of(const json_t *records, size_t from, bool is_release)
+{
+    json_t *entries = json_array();
+
+    for (size_t i = from; i < json_array_size(records) && i < from + RECEIVE_MAX; i++) {
+        const json_t *handle = json_object_get(json_array_get(records, i), "receiptHandle");
+        json_t *entry =
+            json_pack("{s: o, s: O}", "Id", json_sprintf("%zu", i), "ReceiptHandle", handle);
+        if (is_release) {
+            (void)json_object_set_new(entry, "VisibilityTimeout", json_integer(0));
+        }
+        (void)json_array_append_new(entries, entry);
+    }
+    return entries;
+}
+
+/* The entries that did not go through, for one more try. */
+static json_t *left_of(const json_t *entries, const json_t *output)
+{
+    json_t *left = json_array();
+    size_t i;
+    json_t *failed;
+
+    json_array_foreach(json_object_get(output, "Failed"), i, failed)
+    {
+        size_t k;
+        json_t *entry;
+        json_array_foreach(entries, k, entry)
+        {
+            if (json_equal(json_object_get(entry, "Id"), json_object_get(failed, "Id")) != 0) {
+                (void)json_array_append(left, entry);
+            }
+        }
+    }
+    return left;
+}
+
+static void call_in_tens(struct qn_lambda_poller *poller, const char *action, const json_t *records)
+{
+    for (size_t from = 0; from < json_array_size(records); from += RECEIVE_MAX) {
+        bool is_release = strcmp(action, "ChangeMessageVisibilityBatch") == 0;
+        json_t *entries = entries_of(records, from, is_release);
+        for (int attempt = 0; attempt < TRIES && json_array_size(entries) > 0; attempt++) {
+            struct quern_error err;
+            json_t *output = NULL;
+            json_t *input = json_pack("{s: s, s: O}", "QueueUrl", poller->lambda->queue_url,
+                                      "Entries", entries);
+            bool ok = quern_client_call(poller->client, action, input, &output, &err);
+            json_decref(input);
+            if (!ok) {
+                qn_lambda_tell_take(poller->lambda, "call-failed",
+                                    json_pack("{s: s, s: s}", "action", action, "code", err.code),
+                                    "%s failed: %s: %s", action, err.code, err.message);
+                break;
+            }
+            json_t *left = left_of(entries, output);
+            json_decref(entries);
+            json_decref(output);
+            entries = left;
+        }
+        json_decref(entries);
+    }
+}
+
+void qn_lambda_delete(struct qn_lambda_poller *poller, const json_t *records)
+{
+    call_in_tens(poller, "DeleteMessageBatch", records);
+}
+
+void qn_lambda_release(struct qn_lambda_poller *poller, const json_t *records)
+{
+    call_in_tens(poller, "ChangeMessageVisibilityBatch", records);
+}

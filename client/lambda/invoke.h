@@ -1,0 +1,26 @@
+/* The two ways to invoke a function that keep nothing between invocations. */
+#ifndef QN_LAMBDA_INVOKE_H
+#define QN_LAMBDA_INVOKE_H
+
+#include "client/lambda/environment.h"
+
+/* POST of the event to the runtime interface emulator at function->url.
+ * https://docs.aws.amazon.com/lambda/latest/dg/images-test.html */
+void qn_lambda_invoke_url(const struct qn_lambda_function *function,
+                          struct qn_lambda_invocation *invocation,
+                          struct qn_lambda_outcome *outcome);
+
+/* A process that gets the event on stdin and writes its answer to stdout; a status other than 0 is
+ * a function error. */
+void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
+                            struct qn_lambda_invocation *invocation,
+                            struct qn_lambda_outcome *outcome);
+
+/* "ValueError: no such order", from {"errorType": ..., "errorMessage": ...}; else the bytes'
+ * beginning.
+ */
+void qn_lambda_describe_error(struct qn_str said, char *text, size_t size);
+/* Whether an answer is one of those objects, which is how the emulator tells of an error. */
+bool qn_lambda_is_error(struct qn_str said);
+
+#endif

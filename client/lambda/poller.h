@@ -1,0 +1,64 @@
+/* What the pollers of one mapping share. */
+#ifndef QN_LAMBDA_POLLER_H
+#define QN_LAMBDA_POLLER_H
+
+#include <pthread.h>
+
+#include "client/lambda/lambda.h"
+#include "client/quern.h"
+#include "server/base/random.h"
+
+struct qn_lambda {
+    const struct qn_lambda_options *options;
+    struct qn_lambda_queue queue;
+    char *queue_url;
+    struct qn_lambda_function function;
+    char function_arn[400];
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    bool is_stopping;
+    size_t poller_count;
+    size_t allowed; /* how many may poll: fewer after function errors */
+    size_t busy;    /* pollers that invoke now */
+};
+
+struct qn_lambda_poller {
+    struct qn_lambda *lambda;
+    size_t index;
+    pthread_t thread;
+    struct quern_client *receiver; /* cancelled when all is to stop */
+    struct quern_client *client;   /* for all else */
+    struct qn_random random;
+    struct qn_lambda_environment environment;
+    json_t *waiting; /* records that did not fit into the last event */
+    struct qn_buf event;
+};
+
+/* The thread of a poller ends when the mapping is stopping. */
+QN_MUST_CHECK bool qn_lambda_poller_start(struct qn_lambda_poller *poller, struct qn_lambda *lambda,
+                                          size_t index, struct qn_error *err);
+/* Ends its long poll. From any thread. */
+void qn_lambda_poller_interrupt(struct qn_lambda_poller *poller);
+/* Waits for its thread. */
+void qn_lambda_poller_join(struct qn_lambda_poller *poller);
+
+bool qn_lambda_is_stopping(struct qn_lambda *lambda);
+void qn_lambda_stop(struct qn_lambda *lambda);
+
+/* ---- batches ---- */
+
+/* The next batch: an array of records, which is the caller's and may be empty, and its event. What
+ * the filters do not let pass is deleted. */
+json_t *qn_lambda_gather(struct qn_lambda_poller *poller);
+/* Deletes the messages of these records; those that cannot be deleted come again. */
+void qn_lambda_delete(struct qn_lambda_poller *poller, const json_t *records);
+/* Makes them visible at once. */
+void qn_lambda_release(struct qn_lambda_poller *poller, const json_t *records);
+
+/* ---- what is told, on stderr ---- */
+
+/* fields: an object, which is taken; text: the same for people. */
+void qn_lambda_tell_take(const struct qn_lambda *lambda, const char *event, json_t *fields,
+                         const char *format, ...) QN_PRINTF(4, 5);
+
+#endif

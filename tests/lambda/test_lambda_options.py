@@ -1,0 +1,147 @@
+"""The mapping: its file, what Lambda refuses, what it advises."""
+import http.server
+import json
+import threading
+
+import pytest
+
+
+def write(world, document):
+    path = world.folder / "esm.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return str(path)
+
+
+@pytest.mark.parametrize("options, attributes, name, said", [
+    (("--timeout", "31"), {}, "q", "Queue visibility timeout: 30 seconds is less than Function timeout: 31 seconds"),
+    (("--batch-size", "11"), {}, "q", "must be greater than 0 if maximum batch size is greater than 10"),
+    (("--batch-size", "11", "--window", "1"), {}, "q.fifo", "BatchSize must be at most 10 for a FIFO queue, not 11"),
+    (("--window", "1"), {}, "q.fifo", "Batching window is not supported for FIFO queues"),
+])
+def test_what_does_not_fit_the_queue_is_refused(world, options, attributes, name, said):
+    world.queue(name, **attributes)
+    ended = world.run(*options)
+    assert ended.returncode == 2 and said in ended.stderr, ended.stderr
+    assert world.seen() == []
+
+
+@pytest.mark.parametrize("options, said", [
+    (("--batch-size", "0"), "BatchSize takes a whole number from 1 to 10000, not 0"),
+    (("--batch-size", "10001"), "BatchSize takes a whole number from 1 to 10000, not 10001"),
+    (("--window", "301"), "MaximumBatchingWindowInSeconds takes a whole number from 0 to 300"),
+    (("--max-concurrency", "1"), "MaximumConcurrency takes a whole number from 2 to 1000, not 1"),
+    (("--timeout", "901"), "Timeout takes a whole number from 1 to 900, not 901"),
+    (("--filter", '{"a": 1}'), "filter 1.a: stands alone"),
+    (("--invoke-url", "http://127.0.0.1:1"), "--invoke-url needs no CMD"),
+    (("--esm", "/does/not/exist"), "/does/not/exist"),
+])
+def test_a_wrong_option_is_one_line_and_status_2(world, options, said):
+    world.queue()
+    ended = world.run(*options)
+    assert ended.returncode == 2
+    assert said in ended.stderr and len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
+def test_a_queue_that_is_not_there(world):
+    world.url = "none"
+    ended = world.run()
+    assert ended.returncode == 2 and "QueueDoesNotExist" in ended.stderr
+
+
+def test_a_command_or_a_url_is_needed(world):
+    world.queue()
+    ended = world.run(function=None)
+    assert ended.returncode == 2 and "give the function's command behind --" in ended.stderr
+
+
+@pytest.mark.parametrize("document, said", [
+    ("{", "esm.json:1:"),
+    ([], "is an object"),
+    ({"BatchSizes": 10}, "BatchSizes is no setting of an event source mapping"),
+    ({"BatchSize": "10"}, "BatchSize takes a whole number"),
+    ({"FunctionResponseTypes": ["Report"]}, 'may hold "ReportBatchItemFailures"'),
+    ({"ScalingConfig": 5}, "ScalingConfig takes an object"),
+    ({"FilterCriteria": {"Filters": [{"Pattern": "{"}]}}, "filter 1: no JSON"),
+    ({"Function": {"Timeout": 0}}, "Timeout takes a whole number from 1 to 900"),
+])
+def test_a_mistake_in_the_file_is_named(world, document, said):
+    world.queue()
+    ended = world.run("--esm", write(world, document))
+    assert ended.returncode == 2 and said in ended.stderr, ended.stderr
+
+
+MAPPING = {
+    "UUID": "a1b2", "BatchSize": 5, "MaximumBatchingWindowInSeconds": 0, "State": "Enabled",
+    "EventSourceArn": "arn:aws:sqs:us-east-1:000000000000:q",
+    "FunctionArn": "arn:aws:lambda:us-east-1:000000000000:function:orders",
+    "FunctionName": "arn:aws:lambda:us-east-1:000000000000:function:orders",
+    "FunctionResponseTypes": ["ReportBatchItemFailures"], "ScalingConfig": {"MaximumConcurrency": 2},
+    "FilterCriteria": {"Filters": [{"Pattern": '{"body": {"kind": ["order"]}}'}]},
+    "Function": {"Timeout": 5, "MemorySize": 256, "ReservedConcurrentExecutions": 2},
+}
+
+
+def test_a_mapping_as_the_aws_cli_prints_it(world):
+    world.queue()
+    world.send(*[{"kind": "order", "do": "fail-once", "i": i} for i in range(7)], {"kind": "other"})
+    world.start("--esm", write(world, MAPPING))
+    world.until(lambda: sum(one["records"] for one in world.told()) == 7)
+    assert max(one["records"] for one in world.told()) <= 5
+    assert world.counts() == (0, 7)
+    environment = world.seen()[0]["environment"]
+    assert environment["AWS_LAMBDA_FUNCTION_NAME"] == "orders"
+    assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == "256"
+
+
+def test_an_audit_of_what_is_right_says_nothing(world):
+    world.queue("letters", MessageRetentionPeriod="1209600")
+    world.queue(VisibilityTimeout="30", RedrivePolicy=json.dumps(
+        {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:letters", "maxReceiveCount": 5}))
+    ended = world.run("--audit", "--esm", write(world, MAPPING), function=None)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_an_audit_names_each_mistake(world):
+    world.queue("letters", MessageRetentionPeriod="60")
+    world.queue(VisibilityTimeout="3", RedrivePolicy=json.dumps(
+        {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:letters", "maxReceiveCount": 1}))
+    ended = world.run("--audit", "--reserved-concurrency", "1", function=None)
+    lines = ended.stderr.splitlines()
+    assert ended.returncode == 1 and len(lines) == 6, ended.stderr
+    for line, part in zip(lines, ("visibility timeout 3 s: set it to 18 s", "ReportBatchItemFailures is off",
+                                  "maxReceiveCount 1", "dead letters are kept for 60 s",
+                                  "MaximumConcurrency is not set", "reserved concurrency 1 is below")):
+        assert part in line, line
+
+
+class Emulator(http.server.BaseHTTPRequestHandler):
+    """What the runtime interface emulator of a container does with a request."""
+
+    def do_POST(self):  # noqa: N802
+        event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append((self.path, event))
+        failed = any(record["body"] == "raise" for record in event["Records"])
+        answer = {"errorType": "ValueError", "errorMessage": "no"} if failed else {"batchItemFailures": []}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_container_is_invoked_by_its_url(world):
+    emulator = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Emulator)
+    emulator.asked = []
+    threading.Thread(target=emulator.serve_forever, daemon=True).start()
+    world.queue()
+    world.send("one")
+    world.start("--invoke-url", "http://127.0.0.1:%d/" % emulator.server_port, function=None)
+    world.until(lambda: world.told())
+    assert world.counts() == (0, 0) and emulator.asked[0][0] == "/2015-03-31/functions/function/invocations"
+    world.send("raise")
+    world.until(lambda: len(world.told()) == 2)
+    assert world.told()[1]["why"] == "ValueError: no" and world.counts() == (0, 1)
+    emulator.shutdown()
