@@ -158,6 +158,17 @@ static const char *lacks_sink(const struct qn_scenario *scenario, const struct k
     return NULL;
 }
 
+/* Who deletes first never sees again what failed: there is nothing to judge. */
+static bool is_about_failures(const struct qn_scenario *scenario)
+{
+    for (size_t i = 0; i < scenario->load_count; i++) {
+        if (scenario->loads[i].outcome != QN_LOAD_OK && scenario->loads[i].outcome != QN_LOAD_ODD) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,
                       const struct qn_profile *learned, struct qn_buf *reason)
 {
@@ -168,6 +179,11 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
         qn_buf_append_format(
             reason, "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
             names(needs, "cmd") ? " or --effects-cmd" : "");
+        return false;
+    }
+    if (options->at_most_once && is_about_failures(scenario)) {
+        qn_buf_append_str(reason, QN_STR("is about messages that come again after a failure, and "
+                                         "--at-most-once is declared"));
         return false;
     }
     const char *lacking = is_without_sink(&known) ? lacks_sink(scenario, &known) : NULL;

@@ -132,6 +132,19 @@ Test(needs, what_only_the_sink_makes_happen_is_left_out_without_it)
     cr_expect(are_met("none"));
 }
 
+Test(needs, what_fails_on_purpose_is_not_for_those_who_delete_first)
+{
+    struct qn_scenario_load load = {.count = 1, .outcome = QN_LOAD_FLAKY};
+
+    scenario.loads = &load;
+    scenario.load_count = 1;
+    cr_expect(are_met("none"));
+    options.at_most_once = true;
+    expect_reason("none", "--at-most-once is declared");
+    load.outcome = QN_LOAD_OK;
+    cr_expect(are_met("none"));
+}
+
 Test(needs, expected_exits_are_zero_and_that_of_sigterm_unless_said)
 {
     cr_expect(qn_declared_exit(&options, 0) && qn_declared_exit(&options, 143));

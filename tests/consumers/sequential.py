@@ -41,9 +41,12 @@ class Sequential(reference.Worker):
             if lease.group in blocked or self.stop.is_set():
                 self.hand_back(lease)
             elif lease.is_live() and self.works(lease):
+                self.heartbeat.take_out(lease)
                 done.append(lease)
-            elif self.is_fifo():
-                blocked.add(lease.group)
+            else:
+                self.heartbeat.take_out(lease)
+                if self.is_fifo():
+                    blocked.add(lease.group)
         self.delete_all(done)
 
     def works(self, lease):

@@ -78,6 +78,47 @@ M74 | zero-visibility | scale.competing-consumers; base.drain-and-profile | one 
 M75 | local-journal-replay | std.crash-after-delete | START-LIVE | F
 """
 
+# What the catalogue of scenarios says beyond the table: a scenario, and the mutants that it catches too.
+# These do not count for the mutant (that takes one of its own row), but for the scenario.
+MORE = """
+std.crash-mid-work | early-ack
+std.duplicate-while-inflight | no-idempotency; skip-without-delete
+std.duplicate-two-workers | no-idempotency
+std.duplicate-producer | no-idempotency
+std.delete-response-lost | dies-on-error
+std.delete-error | no-idempotency
+lease.lost-mid-work | no-idempotency
+error.backoff-on-throttle | dies-on-error
+error.backoff-on-5xx | dead-poller
+error.backoff-on-auth | tight-error-loop
+error.queue-missing | tight-error-loop
+error.resets-and-truncation | dies-on-error; dead-poller; no-idempotency
+server.crash-and-restart | dead-poller
+server.crash-after-commit | no-idempotency; skip-without-delete
+ambiguous.effect-response-lost | no-idempotency
+backpressure.slow-downstream | unbounded-dispatch; hot-retry
+backpressure.downstream-outage | give-up-and-delete
+fifo.crash-mid-group | no-idempotency
+fifo.expired-handle-delete | dies-on-error; no-idempotency
+scale.join-leave | memory-only-dedupe; no-idempotency
+shutdown.unfinished-work-released | ignores-sigterm
+"""
+
+# Cells that the catalogue, or the nature of the scenario, wants in another way than the row of the
+# mutant: their level and the names of their invariants.
+OTHERWISE = {
+    # It may be polled ten times a second there, and that is a must of poll.idle-cost.
+    ("short-poll-busy-loop", "poll.long-polling-used"): ("W", ["LONG-POLL"]),
+    # Two hands hang, two go on: no progress is missing but that of the poison.
+    ("inline-retry-forever", "poison.reaches-dlq-exactly"): ("F", ["DRAINED", "DLQ-EXACT"]),
+    # Between two attempts nothing runs: the next one begins on a lease that is over.
+    ("inline-retry-past-lease", "retry.transient-then-success"): ("F", ["START-LIVE"]),
+    # The work is five times the grace period: nobody could finish it.
+    ("exit-now-on-sigterm", "shutdown.unfinished-work-released"): ("W", ["NO-STRAND"]),
+    ("fifo-global-serial", "fifo.parallel-across-groups"): ("W", ["PARALLEL*", "PROGRESS"]),
+    ("tight-error-loop", "error.backoff-on-auth"): ("W", ["BACKOFF"]),
+}
+
 # What the table says in words, as the JSON verdict names it (shell patterns).
 NAMES = {
     "distinct ids": ["DISTINCT-IDS"],
@@ -114,18 +155,32 @@ DECLARED = {
 
 
 class Mutant:
-    def __init__(self, line):
+    def __init__(self, line, more):
         number, name, scenarios, invariants, level = (part.strip() for part in line.split(" | "))
         self.number = number
         self.name = name
         self.scenarios = [one.strip() for one in scenarios.split(";")]
+        self.more = more.get(name, [])
         self.invariants = [one.strip() for one in invariants.split(" / ")]
-        self.patterns = [name for one in self.invariants for name in NAMES.get(one, [one])]
         self.level = level[0]
         self.is_race = level.endswith("race")
 
+    def wanted(self, scenario):
+        """The level and the names of invariants by which the scenario has to catch it."""
+        patterns = [name for one in self.invariants for name in NAMES.get(one, [one])]
+        return OTHERWISE.get((self.name, scenario), (self.level, patterns))
 
-MUTANTS = [Mutant(line) for line in ROWS.strip().splitlines()]
+
+def _more():
+    found = {}
+    for line in MORE.strip().splitlines():
+        scenario, mutants = line.split(" | ")
+        for mutant in mutants.split(";"):
+            found.setdefault(mutant.strip(), []).append(scenario)
+    return found
+
+
+MUTANTS = [Mutant(line, _more()) for line in ROWS.strip().splitlines()]
 
 
 def profile_of(scenario):

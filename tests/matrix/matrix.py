@@ -1,10 +1,14 @@
 """What is known of the matrix: cells that were measured, whether they fit their sources, the table
 that is committed, and what it says of mutants and scenarios."""
+import fnmatch
+import functools
 import hashlib
 import json
 import pathlib
+import re
 
 import kill_table
+import references
 import running
 from kill_table import MUTANTS
 
@@ -16,37 +20,57 @@ SEEDS = 5
 RACE_LEAST = 4
 
 
-def _digest(*paths):
-    whole = hashlib.sha256()
-    for path in paths:
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return whole.hexdigest()[:16]
+def _code(path):
+    """C without its comments and spaces: how it is written changes nothing."""
+    text = re.sub(r'/\*.*?\*/|("(?:[^"\\]|\\.)*")', lambda one: one[1] or " ", path.read_text(), flags=re.S)
+    return " ".join(text.split())
 
 
-def family_of(mutant):
+def _sum(*texts):
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=None)
+def worker_sum():
+    """What all mutants share."""
+    return _sum(*[path.name + _code(path) for path in sorted(WORKER_SOURCES.glob("*.[ch]"))
+                  if not path.name.startswith("bugs_")])
+
+
+@functools.lru_cache(maxsize=None)
+def scenario_sum(path):
+    """What is done and what is judged, without what is told of it."""
+    document = json.loads(path.read_text())
+    told = ("title", "why", "fix", "docs", "info", "tier")
+    return _sum(json.dumps({key: value for key, value in document.items() if key not in told}, sort_keys=True))
+
+
+@functools.lru_cache(maxsize=None)
+def family_sum(mutant):
     """The file that the mutant stands in."""
     row = '{"%s",' % mutant.name
     files = [path for path in sorted(WORKER_SOURCES.glob("bugs_*.c")) if row in path.read_text()]
     assert len(files) == 1, "%s stands in %d files" % (mutant.name, len(files))
-    return files[0]
+    return _sum(_code(files[0]))
 
 
-def fingerprint(mutant, scenario_file):
-    """Changes with the worker, the mutant's own file, its row of the table, or the scenario."""
-    shared = [path for path in sorted(WORKER_SOURCES.glob("*.[ch]")) if not path.name.startswith("bugs_")]
-    row = "|".join([mutant.name, *mutant.patterns, mutant.level])
-    return _digest(*shared, family_of(mutant), scenario_file) + "-" + hashlib.sha256(row.encode()).hexdigest()[:8]
+def fingerprint(mutant, scenario):
+    """Changes with the worker, the mutant's own file, what is wanted of the cell, or the scenario."""
+    level, patterns = mutant.wanted(scenario)
+    return _sum(worker_sum(), family_sum(mutant), scenario_sum(running.scenario_files()[scenario]),
+                mutant.name, level, *patterns)
 
 
 def cells():
-    """Pairs of the table whose scenario is there."""
+    """Pairs of the tables whose scenario is there."""
     files = running.scenario_files()
-    return [(mutant, scenario) for mutant in MUTANTS for scenario in mutant.scenarios if scenario in files]
+    return [(mutant, scenario) for mutant in MUTANTS for scenario in mutant.scenarios + mutant.more
+            if scenario in files]
 
 
 def without_scenario():
-    there = {mutant.number for mutant, _ in cells()}
-    return [mutant for mutant in MUTANTS if mutant.number not in there]
+    files = running.scenario_files()
+    return [mutant for mutant in MUTANTS if not any(scenario in files for scenario in mutant.scenarios)]
 
 
 def load():
@@ -64,10 +88,15 @@ def name_of(mutant, scenario):
 
 def stale(measured):
     """Pairs that were not measured, or whose sources are others by now."""
-    files = running.scenario_files()
     return [(mutant, scenario) for mutant, scenario in cells()
             if measured["cells"].get(name_of(mutant, scenario), {}).get("sources")
-            != fingerprint(mutant, files[scenario])]
+            != fingerprint(mutant, scenario)]
+
+
+def unfinished(measured):
+    """What is stale, or was measured with fewer seeds than wanted."""
+    return [cell for cell in cells() if cell in stale(measured)
+            or measured["cells"][name_of(*cell)]["runs"] < SEEDS]
 
 
 def left_over(measured):
@@ -91,7 +120,7 @@ def measure(mutant, scenario, seeds, at_once=1):
             verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
         times.append(max([one.wall_ms for one in of_it] or [0]))
     return {
-        "sources": fingerprint(mutant, running.scenario_files()[scenario]),
+        "sources": fingerprint(mutant, scenario),
         "runs": len(seeds),
         "kills": kills,
         "named": max(names, key=names.get) if names else "",
@@ -105,16 +134,17 @@ def is_kill(mutant, cell):
     return cell["runs"] > 0 and cell["kills"] >= max(1, least)
 
 
-def killers(measured, mutant):
-    """Scenarios that catch it for certain, the fastest first."""
-    found = [(cell["wall_ms"], scenario) for scenario in mutant.scenarios
+def killers(measured, mutant, scenarios=None):
+    """Scenarios of its row that catch it for certain, the fastest first."""
+    found = [(cell["wall_ms"], scenario) for scenario in scenarios or mutant.scenarios
              for cell in [measured["cells"].get(name_of(mutant, scenario))] if cell and is_kill(mutant, cell)]
     return [scenario for _, scenario in sorted(found)]
 
 
 def idle_scenarios(measured):
     """Must-scenarios that kill nothing."""
-    busy = {scenario for mutant in MUTANTS for scenario in killers(measured, mutant)}
+    busy = {scenario for mutant in MUTANTS
+            for scenario in killers(measured, mutant, mutant.scenarios + mutant.more)}
     return [name for name, path in running.scenario_files().items()
             if json.loads(path.read_text())["severity"] == "must" and name not in busy]
 
@@ -125,10 +155,11 @@ def _short(name):
 
 def _row(measured, mutant):
     parts = []
-    for scenario in mutant.scenarios:
+    for scenario in mutant.scenarios + mutant.more:
         cell = measured["cells"].get(name_of(mutant, scenario))
         if cell is None:
-            parts.append("%s: no scenario yet" % scenario)
+            if scenario in mutant.scenarios:
+                parts.append("%s: no scenario yet" % scenario)
         elif is_kill(mutant, cell):
             parts.append("**%s**: %s %d/%d, %.0f s" % (scenario, _short(cell["named"]).replace("|", "\\|"),
                                                        cell["kills"], cell["runs"], cell["wall_ms"] / 1000))
@@ -165,27 +196,75 @@ def render(measured):
         "",
         "## Consumers that are right",
         "",
-        "| no | consumer | profile | runs | findings |",
-        "|---|---|---|---|---|",
+        "Each ran through its profile, with another seed each time. A finding is a FAIL, a WARN, or no result.",
+        "",
+        "| no | consumer | profile | scenarios passed | seeds | findings |",
+        "|---|---|---|---|---|---|",
     ]
-    for name in sorted(measured["references"], key=lambda name: (int("0" + "".join(filter(str.isdigit, name.split()[0]))), name)):
-        one = measured["references"][name]
-        lines.append("| %s | %s | %s | %d | %s |" % (*name.split(" ", 1)[:1], one["what"], one["profile"],
-                                                one["runs"], "<br>".join(one["findings"]) or "none"))
+    for one, profile in sorted(references.pairs(), key=lambda pair: _order(pair[0].number)):
+        of_it = measured["references"].get("%s %s" % (one.number, profile))
+        if of_it is not None:
+            passed = [runs for runs in of_it["passed"].values()]
+            lines.append("| %s | %s | %s | %d | %d to %d | %s |" % (
+                one.number, one.what, profile, len(passed), min(passed, default=0), max(passed, default=0),
+                "<br>".join(of_it["findings"]).replace("|", "\\|") or "none"))
     lines += ["", "Sources: `%s`" % sources(), ""]
     return "\n".join(lines)
 
 
 def sources():
     """One sum over all that the table depends on."""
-    files = running.scenario_files()
-    whole = "".join(fingerprint(mutant, files[scenario]) for mutant, scenario in cells())
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+    return _sum(*[fingerprint(mutant, scenario) for mutant, scenario in cells()])
 
 
-def findings(reference, profile, seed, at_once):
-    """What the suite holds against a right consumer; should be nothing."""
-    found = running.check(reference.command(), profile, reference.only, seed, reference.options, at_once)
+def _order(number):
+    return (int("0" + "".join(filter(str.isdigit, number))), number)
+
+
+def reference_sum(reference, scenario):
+    """Changes with the consumer and the scenario."""
+    own = _sum(*[path.name + path.read_text() for path in reference.sources]) if reference.sources else worker_sum()
+    return _sum(own, scenario_sum(running.scenario_files()[scenario]))[:8]
+
+
+def unproven(measured, reference, profile):
+    """The scenarios that it has not passed with all seeds, as their sources are now."""
+    of_it = measured["references"].get("%s %s" % (reference.number, profile), {"passed": {}, "sources": {}, "skipped": {}})
+    wanted = []
+    for scenario, path in running.scenario_files().items():
+        is_asked = not reference.only or any(fnmatch.fnmatchcase(scenario, one) for one in reference.only)
+        now = reference_sum(reference, scenario)
+        is_known = of_it["sources"].get(scenario) == now and of_it["passed"].get(scenario, 0) >= SEEDS
+        if is_asked and not is_known and of_it["skipped"].get(scenario) != now \
+                and profile in json.loads(path.read_text())["profiles"]:
+            wanted.append(scenario)
+    return wanted
+
+
+def run_reference(reference, profile, only, seed, at_once):
+    """What the suite holds against a right consumer, which should be nothing; what passed; what did not
+    apply."""
+    found = running.check(reference.command(), profile, only, seed, reference.options, at_once)
     bad = ("FAIL", "WARN", "ERROR", "INCONCLUSIVE")
-    return ["%s %s: %s" % (name, one.verdict, one.text[:200]) for name, one in sorted(found.items())
-            if one.verdict in bad], len([one for one in found.values() if one.verdict in ("PASS", "INFO")])
+    findings = ["%s %s (seed %d): %s" % (name, one.verdict, seed, one.text[:200])
+                for name, one in sorted(found.items()) if one.verdict in bad]
+    passed = {name.split("+")[0] for name, one in found.items() if one.verdict in ("PASS", "INFO")}
+    skipped = {name.split("+")[0] for name, one in found.items() if one.verdict == "SKIP"} - passed
+    there = set(running.scenario_files())
+    return findings, sorted(passed & there), sorted(skipped & there)
+
+
+def note_reference(measured, reference, profile, findings, passed, skipped):
+    """Adds one run to what is known; what was known of other sources is forgotten."""
+    of_it = measured["references"].setdefault("%s %s" % (reference.number, profile),
+                                              {"passed": {}, "sources": {}, "skipped": {}, "findings": []})
+    for scenario in list(of_it["passed"]):
+        there = scenario in running.scenario_files()
+        if not there or of_it["sources"][scenario] != reference_sum(reference, scenario):
+            del of_it["passed"][scenario], of_it["sources"][scenario]
+            of_it["findings"] = [text for text in of_it["findings"] if re.split("[ +]", text)[0] != scenario]
+    for scenario in passed:
+        of_it["passed"][scenario] = of_it["passed"].get(scenario, 0) + 1
+        of_it["sources"][scenario] = reference_sum(reference, scenario)
+    of_it["skipped"].update((scenario, reference_sum(reference, scenario)) for scenario in skipped)
+    of_it["findings"] = sorted(set(of_it["findings"]) | set(findings))

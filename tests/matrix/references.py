@@ -16,13 +16,14 @@ BOTH = ("standard", "fifo")
 class Reference:
     """only: where its own way of doing things shows; empty: everywhere."""
 
-    def __init__(self, number, what, command, options=(), profiles=BOTH, only=()):
+    def __init__(self, number, what, command, options=(), profiles=BOTH, only=(), sources=()):
         self.number = number
         self.what = what
         self.command = command
         self.options = list(options)
         self.profiles = profiles
         self.only = list(only)
+        self.sources = [CONSUMERS / name for name in sources]  # none: those of the worker
 
 
 def worker(*arguments):
@@ -59,9 +60,10 @@ REFERENCES = [
     Reference("R1e", "the same with a retry queue", worker("--retry-queue", "{retry_queue_url}"),
               ["--retry-queue", "retry"], ("standard",), ["retry.delayed-queue"]),
     Reference("R2", "a sequential loop in Python, ten at a time, without a heartbeat",
-              python("sequential.py")),
+              python("sequential.py"), sources=["sequential.py", "reference.py"]),
     Reference("R3", "an inbox in SQLite, judged by its effects alone", python("inbox.py"),
-              ["--effects-cmd", "/usr/bin/python3 %s --effects" % (CONSUMERS / "inbox.py")]),
+              ["--effects-cmd", "/usr/bin/python3 %s --effects" % (CONSUMERS / "inbox.py")],
+              sources=["inbox.py", "reference.py"]),
     Reference("R5", "leaves poison to the redrive policy", worker("--poison", "dlq"),
               ["--poison", "dlq"], only=POISON),
     Reference("R6", "quarantines poison", worker("--poison", "quarantine"), ["--poison", "quarantine"],
@@ -76,9 +78,16 @@ REFERENCES = [
     Reference("R9b", "one message in each receive", worker("--max", "1")),
     Reference("R10", "fetches 20 ahead, with heartbeats for those that wait",
               worker("--prefetch", "20"), ["--prefetch", "20"]),
-    Reference("R11", "a shell script on the AWS CLI", shell),
+    Reference("R11", "a shell script on the AWS CLI", shell, sources=["shell.sh"]),
     Reference("R17", "at most once, on purpose", worker("--at-most-once"),
               ["--at-most-once"], ("standard",)),
-    Reference("RJ", "a worker in JavaScript on @aws-sdk/client-sqs", javascript),
-    Reference("RP", "the reference in Python that `./dev check` runs", python("reference.py")),
+    Reference("RJ", "a worker in JavaScript on @aws-sdk/client-sqs", javascript,
+              sources=["javascript/worker.mjs"]),
+    Reference("RP", "the reference in Python that `./dev check` runs", python("reference.py"),
+              sources=["reference.py"]),
 ]
+
+
+def pairs():
+    """Each with each of its profiles."""
+    return [(one, profile) for one in REFERENCES for profile in one.profiles]

@@ -32,10 +32,11 @@ class Verdict:
 
     def kills(self, mutant):
         """The name by which it catches the mutant as the table says, or None."""
-        severity, verdicts = ("must", ("FAIL",)) if mutant.level == "F" else ("should", ("WARN", "FAIL"))
+        level, patterns = mutant.wanted(self.scenario.split("+")[0])
+        severity, verdicts = ("must", ("FAIL",)) if level == "F" else ("should", ("WARN", "FAIL"))
         for name in self.broken:
             fits = any(fnmatch.fnmatchcase(name.split("(")[0] if "*" not in pattern and "(" not in pattern
-                                           else name, pattern) for pattern in mutant.patterns)
+                                           else name, pattern) for pattern in patterns)
             if fits and self.broken[name] == severity and self.verdict in verdicts:
                 return name
         return None

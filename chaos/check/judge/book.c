@@ -354,6 +354,28 @@ static void feed_process(struct qn_book *book, const struct qn_check_event *even
     }
 }
 
+/* A connection that a rule cuts, or that ends with its server, has no call open any more. */
+static void cut_call(struct qn_book *book, const struct qn_check_event *event)
+{
+    struct request *request =
+        qn_str_is_none(event->req) ? NULL : qn_table_find(&book->by_request, event->req);
+
+    if (request != NULL && request->receiver != NULL &&
+        (qn_str_equal(event->code, QN_STR("reset")) ||
+         qn_str_equal(event->code, QN_STR("close")))) {
+        request->receiver->open_receives -= request->receiver->open_receives > 0;
+        request->receiver = NULL;
+    }
+}
+
+static void close_receives(struct qn_book *book)
+{
+    for (struct qn_table_item *item = book->instances.first; item != NULL; item = item->next) {
+        struct qn_book_instance *instance = item->value;
+        instance->open_receives = 0;
+    }
+}
+
 static void feed(struct qn_book *book, const struct qn_check_event *event)
 {
     switch (event->kind) {
@@ -373,6 +395,7 @@ static void feed(struct qn_book *book, const struct qn_check_event *event)
         break;
     case QN_CHECK_BOOT:
         book->disturbed_seq = event->seq;
+        close_receives(book);
         break;
     case QN_CHECK_MARK:
         book->is_ended = book->is_ended || qn_str_equal(event->reason, QN_STR("end"));
@@ -381,6 +404,7 @@ static void feed(struct qn_book *book, const struct qn_check_event *event)
         if (qn_str_starts_with(event->reason, QN_STR("freeze"))) {
             book->disturbed_seq = event->seq;
         }
+        cut_call(book, event);
         break;
     default:
         if (qn_judge_is_state(event) && !event->undone) {

@@ -1,7 +1,9 @@
 /* DLQ-EXACT: the dead-letter queue got the messages that belong there, and no others. Which those
  * are stands in brackets, "none" for nobody; without brackets they are those that can never
  * succeed, and these may be recorded elsewhere instead, if the consumer is not declared to leave
- * them to the redrive policy. */
+ * them to the redrive policy. Without the sink such a record is not seen: a delete may stand for
+ * it.
+ */
 #include "chaos/check/judge/judge.h"
 
 struct key {
@@ -27,6 +29,12 @@ static void note(const struct qn_judge_input *in, struct qn_table *keys,
     bool is_dead = (event->kind == QN_CHECK_MSG_DLQ && qn_judge_on_source(in, event)) ||
                    is_own_copy(in, event);
 
+    if (in->level < QN_LEVEL_SINK && event->kind == QN_CHECK_MSG_DELETE && !event->undone &&
+        qn_judge_on_source(in, event)) {
+        struct key *deleted = qn_table_at(keys, event->k);
+        deleted->is_settled = true;
+        return;
+    }
     if (!is_dead && !qn_judge_settles(in, event)) {
         return;
     }

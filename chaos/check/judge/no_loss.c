@@ -1,6 +1,7 @@
 /* NO-LOSS: every accepted message has its effect, a record of rejection or a place in the
  * dead-letter queue, or is still in a queue. Without the sink or an effects command: it was deleted
- * or dead-lettered. */
+ * or dead-lettered. An effects command counts effects, not records: behind the delete of what can
+ * never succeed there may be one. */
 #include "chaos/check/judge/judge.h"
 
 struct message {
@@ -55,8 +56,10 @@ static bool is_lost(const struct qn_judge_input *in, const struct message *messa
     if (in->level < QN_LEVEL_COMMAND) {
         return message->deleted_seq == 0;
     }
-    if (in->poison == QN_POISON_DISCARD && qn_judge_is_poison(in, message->k)) {
-        return message->deleted_seq == 0;
+    bool is_record_unseen = in->level < QN_LEVEL_SINK && in->poison != QN_POISON_DLQ;
+    if ((in->poison == QN_POISON_DISCARD || is_record_unseen) &&
+        qn_judge_is_poison(in, message->k)) {
+        return message->deleted_seq == 0 && qn_table_find(terms, message->k) == NULL;
     }
     return qn_table_find(terms, message->k) == NULL;
 }

@@ -8,6 +8,12 @@ static const struct bug *const families[] = {
     bugs_poll, bugs_retry,       bugs_output, bugs_fifo,  bugs_stop,
 };
 
+void bugs_take_again(struct worker *w, struct job *job, json_t *message)
+{
+    (void)job;
+    (void)jobs_add(w, message);
+}
+
 bool bugs_set(struct worker *w, const char *name)
 {
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {

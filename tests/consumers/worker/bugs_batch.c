@@ -14,18 +14,12 @@ static void flush_by_message_id(struct worker *w, struct hand *hand)
     batch_flush(w, hand, &flush);
 }
 
-static void take_again(struct worker *w, struct job *job, json_t *message)
-{
-    (void)job;
-    (void)jobs_add(w, message);
-}
-
 static void set_batch_id_is_message_id(struct worker *w)
 {
     w->settings.deletes_in_batches = true;
     w->settings.linger_ms = burst_linger_ms;
     w->rules.delete_batch = flush_by_message_id;
-    w->rules.again = take_again;
+    w->rules.again = bugs_take_again;
 }
 
 /* batch-over-10: deletes all that is done in one call, and the same again when it is refused. */

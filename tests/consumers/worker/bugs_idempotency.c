@@ -79,17 +79,10 @@ static enum outcome look_then_apply(struct hand *hand, struct job *job, const js
     return look.ret_status == 404 ? work_post(hand, job, "/v1/effects", "") : OUTCOME_RETRY;
 }
 
-/* As in any process without a table of its own, a second delivery is a second piece of work. */
-static void take_again(struct worker *w, struct job *job, json_t *message)
-{
-    (void)job;
-    (void)jobs_add(w, message);
-}
-
 static void set_check_then_act(struct worker *w)
 {
     w->rules.effect = look_then_apply;
-    w->rules.again = take_again;
+    w->rules.again = bugs_take_again;
 }
 
 /* memory-only-dedupe: what was done is known to this process alone. */

@@ -6,7 +6,7 @@
 #include "server/base/clock.h"
 #include "tests/consumers/worker/bugs.h"
 
-enum { PREFETCH_MANY = 100, TWELVE_HOURS_S = 43200, LEAK_TICK_MS = 100, FREE_HANDS = 8 };
+enum { PREFETCH_MANY = 100, TWELVE_HOURS_S = 43200, LEAK_TICK_MS = 100 };
 
 /* no-heartbeat */
 static void set_no_heartbeat(struct worker *w)
@@ -145,7 +145,6 @@ static void admit_with_first_handle(struct worker *w, json_t *messages)
 static void set_stale_handle(struct worker *w)
 {
     w->memory = json_object();
-    w->settings.workers = FREE_HANDS; /* it receives again while it works */
     w->rules.again = keep_first_handle;
     w->rules.admit = admit_with_first_handle;
 }

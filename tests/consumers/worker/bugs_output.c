@@ -1,6 +1,5 @@
 /* What is written elsewhere: output queue, retry queue, versions. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/consumers/worker/bugs.h"
 
@@ -61,24 +60,7 @@ static void set_retry_queue_delete_first(struct worker *w)
 /* last-writer-wins: an old version may follow a new one. */
 static bool write_any_version(struct hand *hand, const json_t *body)
 {
-    const json_t *payload = json_object_get(body, "payload");
-    const char *entity = json_string_value(json_object_get(payload, "entity"));
-    struct qn_buf path;
-
-    if (entity == NULL) {
-        return true;
-    }
-    char *text = json_dumps(payload, JSON_COMPACT);
-    struct call call = {
-        .method = "PUT", .body = text, .body_len = strlen(text), .if_version_lower = -1};
-    qn_buf_init(&path, SIZE_MAX / 2);
-    qn_buf_append_format(&path, "/v1/state/%s", entity);
-    qn_buf_append_char(&path, '\0');
-    call.path = path.ptr;
-    world_call(hand->world, &call);
-    qn_buf_done(&path);
-    free(text);
-    return call.ret_status == 200;
+    return work_put_state(hand, body, false) == 200;
 }
 
 static void set_last_writer_wins(struct worker *w)

@@ -114,6 +114,7 @@ static void set_inline_retry_past_lease(struct worker *w)
 {
     w->settings.no_heartbeat = true;
     w->rules.work = work_past_lease;
+    w->rules.again = bugs_take_again;
 }
 
 /* crash-on-bad-message: nobody catches what the parser throws. */

@@ -253,6 +253,9 @@ void settle_by_retry_queue(struct hand *hand, struct job *job)
 
 enum outcome settle_before_work(struct hand *hand, struct job *job)
 {
+    (void)pthread_mutex_lock(&hand->worker->lock);
+    jobs_stop_beat(hand->worker, job);
+    (void)pthread_mutex_unlock(&hand->worker->lock);
     return settle_delete(hand, job) ? work_do(hand, job) : OUTCOME_RETRY;
 }
 

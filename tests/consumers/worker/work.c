@@ -105,22 +105,21 @@ enum outcome work_effect(struct hand *hand, struct job *job, const json_t *body)
     return outcome;
 }
 
-/* A version that is not newer than what is there changes nothing, and that is as it should be. */
-bool work_keep_state(struct hand *hand, const json_t *body)
+int work_put_state(struct hand *hand, const json_t *body, bool if_newer)
 {
     const json_t *payload = json_object_get(body, "payload");
     const char *entity = json_string_value(json_object_get(payload, "entity"));
     struct qn_buf path;
 
     if (entity == NULL) {
-        return true;
+        return 200;
     }
     char *text = json_dumps(payload, JSON_COMPACT);
-    struct call call = {.method = "PUT",
-                        .body = text,
-                        .body_len = strlen(text),
-                        .if_version_lower =
-                            json_integer_value(json_object_get(payload, "version"))};
+    struct call call = {
+        .method = "PUT", .body = text, .body_len = strlen(text), .if_version_lower = -1};
+    if (if_newer) {
+        call.if_version_lower = json_integer_value(json_object_get(payload, "version"));
+    }
     qn_buf_init(&path, SIZE_MAX / 2);
     qn_buf_append_format(&path, "/v1/state/%s", entity);
     qn_buf_append_char(&path, '\0');
@@ -128,7 +127,15 @@ bool work_keep_state(struct hand *hand, const json_t *body)
     world_call(hand->world, &call);
     qn_buf_done(&path);
     free(text);
-    return call.ret_status == 200 || call.ret_status == 412;
+    return call.ret_status;
+}
+
+/* A version that is not newer than what is there changes nothing, and that is as it should be. */
+bool work_keep_state(struct hand *hand, const json_t *body)
+{
+    int status = work_put_state(hand, body, true);
+
+    return status == 200 || status == 412;
 }
 
 /* Tells the next one, after the effect and before the deletion: so it happens at least once. */

@@ -201,6 +201,8 @@ enum outcome work_effect(struct hand *hand, struct job *job, const json_t *body)
 /* Posts the effect with this key ("" for none). */
 enum outcome work_post(struct hand *hand, struct job *job, const char *path, const char *key);
 void work_key(struct hand *hand, struct job *job, const json_t *body, struct qn_buf *key);
+/* The status of the answer, 0 for none; 200 where there is no entity to keep. */
+int work_put_state(struct hand *hand, const json_t *body, bool if_newer);
 bool work_keep_state(struct hand *hand, const json_t *body);
 bool work_publish(struct hand *hand, const json_t *body);
 const char *body_key(const json_t *body);  /* "" when it has none */
