@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 static const char *const timed_invariants[] = {
-    "BACKOFF",  "QUIET",       "EXIT-IN-GRACE", "NO-STRAND",
-    "PROGRESS", "LEASE-COVER", "START-LIVE",    "NO-GHOST-EXTEND",
+    "BACKOFF",     "QUIET",      "EXIT-IN-GRACE",   "NO-STRAND", "PROGRESS",
+    "LEASE-COVER", "START-LIVE", "NO-GHOST-EXTEND", "IDLE-HOLD",
 };
 /* In an expression: terms that are instants, lengths or rates, durations, and units. */
-static const char *const timed_words[] = {"gap", "rate", "time", "first", "last", "V",
-                                          "VH",  "G",    "W",    "R",     "s",    "ms"};
+static const char *const timed_words[] = {"gap", "rate", "time", "first", "last", "V", "VH",
+                                          "G",   "W",    "R",    "WM",    "s",    "ms"};
 
 static bool is_one_of(struct qn_str word, const char *const *words, size_t count)
 {

@@ -205,7 +205,8 @@ static bool parse(const struct item *item, struct qn_str text)
                                     .concurrency = 1,
                                     .prefetch = 10,
                                     .max_receive = 5,
-                                    .soak_ms = 60000}};
+                                    .soak_ms = 60000,
+                                    .work_max_ms = 40000}};
     struct qn_arena *arena = &item->reader->scenario->arena;
     struct qn_error why;
 

@@ -117,6 +117,7 @@ static void write_header(struct qn_running *run)
         {"prefetch", terms->prefetch},
         {"max_receive", terms->max_receive},
         {"soak_ms", terms->soak_ms},
+        {"work_max_ms", terms->work_max_ms},
     };
     json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "id", run->run_id, "profile",
                               o->is_fifo ? "fifo" : "standard", "queue", run->queue_name.ptr, "dlq",

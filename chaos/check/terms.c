@@ -91,6 +91,8 @@ void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
     if (asked_ms == 0 && learned->heartbeat_ms == 0 && fair > terms->in.visibility_ms) {
         terms->in.visibility_ms = (fair + 999) / 1000 * 1000;
     }
+    terms->in.work_max_ms = options->work_max_ms > 0 ? options->work_max_ms
+                                                     : QN_WORK_MAX_LEASES * terms->in.visibility_ms;
 }
 
 int64_t qn_terms_ms(const struct qn_terms *terms, struct qn_str text)

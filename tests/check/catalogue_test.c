@@ -137,11 +137,11 @@ Test(catalogue, an_id_is_given_once)
 
 /* The list of invariants that the scenarios may name. */
 static const char *const invariants[] = {
-    "NO-LOSS",         "NO-PHANTOM",  "ONCE",          "ACK-AFTER-EFFECT", "NO-ACK-ON-FAIL",
-    "DRAINED",         "DLQ-EXACT",   "NEWEST-HANDLE", "LEASE-COVER",      "START-LIVE",
-    "NO-GHOST-EXTEND", "BOUNDED",     "GROUP-SERIAL",  "GROUP-ORDER",      "NO-GAP-ACK",
-    "BACKOFF",         "QUIET",       "EXIT-IN-GRACE", "NO-STRAND",        "PROGRESS",
-    "SURVIVES",        "DISTINCT-IDS"};
+    "NO-LOSS",         "NO-PHANTOM",   "ONCE",          "ACK-AFTER-EFFECT", "NO-ACK-ON-FAIL",
+    "DRAINED",         "DLQ-EXACT",    "NEWEST-HANDLE", "LEASE-COVER",      "START-LIVE",
+    "NO-GHOST-EXTEND", "BOUNDED",      "GROUP-SERIAL",  "GROUP-ORDER",      "NO-GAP-ACK",
+    "BACKOFF",         "QUIET",        "EXIT-IN-GRACE", "NO-STRAND",        "PROGRESS",
+    "SURVIVES",        "DISTINCT-IDS", "IDLE-HOLD"};
 
 enum { INVARIANT_COUNT = sizeof(invariants) / sizeof(invariants[0]) };
 

@@ -142,6 +142,7 @@ static double constant(struct parser *p, size_t from, struct qn_str name)
         {"P", offsetof(struct qn_judge_input, prefetch)},
         {"MRC", offsetof(struct qn_judge_input, max_receive)},
         {"M", offsetof(struct qn_judge_input, soak_ms)},
+        {"WM", offsetof(struct qn_judge_input, work_max_ms)},
     };
 
     for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
@@ -153,11 +154,11 @@ static double constant(struct parser *p, size_t from, struct qn_str name)
     p->x.at = from;
     if (name.len > 0) {
         return qn_expression_fail(&p->x, from,
-                                  "\"%.*s\" is no constant (V, VH, G, W, R, C, P, MRC, M); a "
+                                  "\"%.*s\" is no constant (V, VH, G, W, R, C, P, MRC, M, WM); a "
                                   "function has brackets",
                                   QN_STR_ARG(name));
     }
-    return fail_expected(p, "a number, V, VH, G, W, R, C, P, MRC, M, a function or '('");
+    return fail_expected(p, "a number, V, VH, G, W, R, C, P, MRC, M, WM, a function or '('");
 }
 
 /* Behind the bracket: expressions for max and min of values. */

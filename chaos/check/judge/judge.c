@@ -138,6 +138,10 @@ static struct qn_judge_input read_input(const struct qn_history *history, const 
     size_t i;
     const json_t *item;
 
+    in.work_max_ms = number_of(run, "work_max_ms");
+    if (in.work_max_ms == 0) { /* an older history, made by a run that had no such bound */
+        in.work_max_ms = QN_WORK_MAX_LEASES * in.visibility_ms;
+    }
     in.declared = json_object_get(run, "declared");
     read_declared(&in, in.declared);
     dead = dead != NULL ? dead : json_object_get(scenario, "dead");
@@ -324,6 +328,24 @@ static const char *lacks(const struct qn_judge_input *in, const json_t *needs)
     return NULL;
 }
 
+/* What is about extensions says nothing about a consumer that makes none, unless it said so. */
+static bool never_extends(const struct qn_judge_input *in, const json_t *needs)
+{
+    const char *said = json_string_value(qn_declaration(in->declared, QN_STR("heartbeat")));
+
+    if (!array_has(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_API_IN &&
+            qn_judge_is_call(in, event, QN_STR("ChangeMessageVisibility*"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* True when there is no verdict of pass or fail to be had. */
 static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_input *in,
                          const json_t *scenario)
@@ -346,6 +368,12 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
     }
     for (size_t i = 0; i < judgement->fault_count; i++) {
         const struct qn_planned_fault *fault = &judgement->faults[i];
+        if (fault->fired < fault->planned && never_extends(in, needs)) {
+            conclude(judgement, QN_OUTCOME_SKIP,
+                     "needs a consumer that extends the visibility of its messages, and this one "
+                     "never did (--heartbeat yes says otherwise)");
+            return true;
+        }
         if (fault->fired < fault->planned) {
             conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s fired %lld of %lld times",
                      fault->rule, (long long)fault->fired, (long long)fault->planned);
@@ -360,7 +388,14 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
             return true;
         }
     }
+    return false;
+}
+
+/* Without a full drain there is no pass. */
+static bool is_undrained(struct qn_judgement *judgement, const struct qn_judge_input *in)
+{
     struct qn_finding drained = {0};
+
     qn_judge_drained(in, &drained);
     if (drained.result != QN_RESULT_PASS) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "no full drain: %s", drained.text);
@@ -385,6 +420,8 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
         return;
     } else if ((broken = first_broken(judgement, QN_SHOULD)) != NULL) {
         conclude(judgement, QN_OUTCOME_WARN, "%s: %s", broken->name, broken->finding.text);
+    } else if (is_undrained(judgement, in)) {
+        return;
     } else if (strcmp(text_of(scenario, "severity").ptr, "info") == 0) {
         broken = first_broken(judgement, QN_INFO);
         conclude(judgement, QN_OUTCOME_INFO, "%s", broken != NULL ? broken->finding.text : "");

@@ -26,6 +26,9 @@ enum qn_poison {
 /* What makes an effect happen once, as declared. */
 enum qn_idempotency { QN_IDEMPOTENCY_KEY, QN_IDEMPOTENCY_MESSAGE_ID, QN_IDEMPOTENCY_NONE };
 
+/* Unless it is declared, work may take so many visibility timeouts. */
+enum { QN_WORK_MAX_LEASES = 10 };
+
 struct qn_book;
 struct qn_tally;
 
@@ -47,6 +50,7 @@ struct qn_judge_input {
     int64_t prefetch;                /* P */
     int64_t max_receive;             /* MRC */
     int64_t soak_ms;                 /* M: how long a soak lasts */
+    int64_t work_max_ms;             /* WM: the longest legal work, declared or 10 V */
     const json_t *declared;          /* all that was, as the header of the history has it */
     bool is_concurrency_declared;
     bool is_prefetch_declared;
@@ -105,6 +109,7 @@ qn_checker qn_judge_exit_in_grace;
 qn_checker qn_judge_no_strand;
 qn_checker qn_judge_progress;
 qn_checker qn_judge_distinct_ids;
+qn_checker qn_judge_idle_hold;
 
 /* One entry of must, should or info: an invariant with or without arguments, or an expression, and
  * before either a name of its own and a colon. The views are into `text`. */
