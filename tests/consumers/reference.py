@@ -37,7 +37,8 @@ from botocore.parsers import ResponseParserError
 BATCH = 10
 WAIT_S = 5  # well below the grace period: a poll under way at SIGTERM is waited for
 LEASE_MARGIN_S = 0.5  # the lease began a little before its message arrived here
-SINK_TIMEOUT_S = 60
+WORK_LEASES, WORK_LEAST_S = 8, 20  # so long may the sink take
+RETRY_BEAT_S = 0.5  # after an extension that failed
 GRACE_MARGIN_S = 2  # before SIGKILL what cannot be finished is given back
 DELETE_ATTEMPTS = 4
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.5, 8.0
@@ -64,13 +65,14 @@ class Sink:
     def __init__(self, url):
         self.url = url
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self.timeout_s = WORK_LEAST_S
 
     def post(self, path, data, headers=None):
         """Status, headers and text of the answer; Retry if there is none."""
         request = urllib.request.Request(self.url + path, data=data, headers=headers or {})
         request.add_header("Content-Type", "application/json")
         try:
-            with self.opener.open(request, timeout=SINK_TIMEOUT_S) as answer:
+            with self.opener.open(request, timeout=self.timeout_s) as answer:
                 return answer.status, answer.headers, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read().decode(errors="replace")
@@ -115,12 +117,13 @@ class Heartbeat:
             self.leases.pop(id(lease), None)
 
     def run(self):
+        failed = False
         while True:
-            time.sleep(max(0.3, self.visibility_s / 3))
+            time.sleep(RETRY_BEAT_S if failed else max(0.3, self.visibility_s / 3))
             with self.lock:
                 held = list(self.leases.values())
-                for at in range(0, len(held), 10):
-                    self.extend(held[at : at + 10])
+                batches = [held[at : at + 10] for at in range(0, len(held), 10)]
+                failed = not all([self.extend(batch) for batch in batches])
 
     def extend(self, leases):
         entries = [
@@ -131,11 +134,12 @@ class Heartbeat:
             answer = self.sqs.change_message_visibility_batch(
                 QueueUrl=self.queue_url, Entries=entries
             )
-        except API_ERRORS as error:  # the next beat tries again; an expired lease is not begun
+        except API_ERRORS as error:  # tried again soon; an expired lease is not begun
             log("extension failed", error=type(error).__name__)
-            return
+            return False
         for entry in answer.get("Successful", []):
             leases[int(entry["Id"])].renew(self.visibility_s)
+        return True
 
 
 class Worker:
@@ -256,8 +260,13 @@ class Worker:
             QueueUrl=self.queue_url, AttributeNames=["VisibilityTimeout"]
         )
         self.visibility_s = int(answer["Attributes"]["VisibilityTimeout"])
+        if self.sink is not None:
+            self.sink.timeout_s = max(WORK_LEAST_S, WORK_LEASES * self.visibility_s)
+        self.heartbeat = self.make_heartbeat()
+
+    def make_heartbeat(self):
         beat = self.make_sqs(attempts=1, answer_s=2)  # deletes wait for a beat under way
-        self.heartbeat = Heartbeat(beat, self.queue_url, self.visibility_s)
+        return Heartbeat(beat, self.queue_url, self.visibility_s)
 
     def run(self):
         failures = 0

@@ -147,6 +147,7 @@ DECLARED = {
     "lease.heartbeat-extends": (["--heartbeat", "yes"], []),
     "lease.heartbeat-stops": (["--heartbeat", "yes"], []),
     "lease.heartbeat-call-fails": (["--heartbeat", "yes"], []),
+    "lease.buffer-protected": (["--heartbeat", "yes"], []),
     "shutdown.heartbeat-while-draining": (["--heartbeat", "yes"], []),
     "outbox.publish-atomic": (["--output-queue", "output"], ["--publish"]),
     "retry.delayed-queue": (["--retry-queue", "retry"], ["--retry-queue", "{retry_queue_url}"]),

@@ -14,6 +14,7 @@ const WAIT_S = 5;
 const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 4000;
 const DELETE_ATTEMPTS = 4;
+const AFTER_FAILURE_MS = 500;
 
 const queue = process.env.QUEUE_URL;
 const sink = process.env.QUERN_SINK_URL;
@@ -37,17 +38,20 @@ async function extend(job) {
         if (handle === job.handle) job.endsAt = asked + leaseS * 1000;
     } catch (error) {
         log("extension failed", error);
+        await sleep(AFTER_FAILURE_MS);
+        if (held.get(job.message.MessageId) === job && !job.isOver) return extend(job);
     }
 }
 
 async function stopBeat(job) {
+    job.isOver = true;
     clearInterval(job.timer);
     await job.beat;
 }
 
 async function post(path, body, headers) {
     try {
-        const answer = await fetch(sink + path, { method: "POST", body, headers, signal: AbortSignal.timeout(60000) });
+        const answer = await fetch(sink + path, { method: "POST", body, headers, signal: AbortSignal.timeout(Math.max(20, 8 * leaseS) * 1000) });
         await answer.text();
         return answer.status;
     } catch {

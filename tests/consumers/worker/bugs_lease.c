@@ -149,7 +149,8 @@ static void set_stale_handle(struct worker *w)
     w->rules.admit = admit_with_first_handle;
 }
 
-/* buffer-expiry: fetches a hundred ahead, lets them lapse, and begins them all the same. */
+/* buffer-expiry: fetches a hundred ahead, lets them lapse, and begins them all the same; what comes
+ * back meanwhile stands in the buffer twice. */
 static bool beat_at_work_only(const struct worker *w, const struct job *job)
 {
     return beat_may(w, job) && job->stage == STAGE_RUNNING;
@@ -161,8 +162,15 @@ static bool always_live(const struct job *job)
     return true;
 }
 
+static void take_twice(struct worker *w, struct job *job, json_t *message)
+{
+    (void)job;
+    (void)jobs_add(w, message);
+}
+
 static void set_buffer_expiry(struct worker *w)
 {
+    w->rules.again = take_twice;
     w->settings.prefetch = PREFETCH_MANY;
     w->rules.may_beat = beat_at_work_only;
     w->rules.is_live = always_live;
