@@ -155,6 +155,11 @@ void qn_instance_kill(struct qn_running *run, struct qn_instance *instance)
     qn_instance_has_ended(run, instance, status == -1 ? SIGKILL : status);
 }
 
+static int64_t grace_of(const struct qn_running *run)
+{
+    return run->options->grace_ms + run->terms.in.slack_ms;
+}
+
 void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, int number)
 {
     if (number == SIGKILL) {
@@ -167,7 +172,7 @@ void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, in
             (void)kill(instance->pid, number);
         }
         if (number == SIGTERM && instance->kill_at_ms == 0) {
-            instance->kill_at_ms = qn_clock_monotonic_ms() + run->options->grace_ms;
+            instance->kill_at_ms = qn_clock_monotonic_ms() + grace_of(run);
         }
     }
 }
@@ -252,7 +257,7 @@ static void end_parked_polls(struct qn_running *run)
 void qn_instances_stop(struct qn_running *run)
 {
     int64_t now_ms = qn_clock_monotonic_ms();
-    int64_t end_ms = now_ms + run->options->grace_ms;
+    int64_t end_ms = now_ms + grace_of(run);
     int64_t next_push_ms = now_ms + FIRST_PUSH_MS;
     size_t running = 0;
 

@@ -99,7 +99,8 @@ static bool spawn(struct qn_server *server, int64_t virtual_ms, struct qn_error 
 
 static bool wait_until_healthy(struct qn_server *server, struct qn_error *err)
 {
-    int64_t end_ms = qn_clock_monotonic_ms() + START_LIMIT_MS;
+    int64_t begin_ms = qn_clock_monotonic_ms();
+    int64_t end_ms = begin_ms + START_LIMIT_MS;
     struct quern_error cause;
     int status;
 
@@ -115,6 +116,7 @@ static bool wait_until_healthy(struct qn_server *server, struct qn_error *err)
         }
         (void)poll(NULL, 0, 5);
     }
+    server->start_ms = qn_clock_monotonic_ms() - begin_ms;
     return true;
 }
 

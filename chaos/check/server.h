@@ -30,6 +30,7 @@ struct qn_server {
     json_t *rules; /* texts, to be set again after a restart */
     struct qn_recorder *recorder;
     uint64_t last_seq; /* of the trace, as far as it was read */
+    int64_t start_ms;  /* from its spawn to its first answer: how busy the machine is */
 };
 
 /* The access key of the harness's own calls. */

@@ -111,6 +111,7 @@ static void write_header(struct qn_running *run)
         {"visibility_ms", terms->visibility_ms},
         {"heartbeat_visibility_ms", terms->heartbeat_visibility_ms},
         {"grace_ms", terms->grace_ms},
+        {"slack_ms", terms->slack_ms},
         {"wait_ms", terms->wait_ms},
         {"restart_ms", terms->restart_ms},
         {"concurrency", terms->concurrency},
@@ -249,6 +250,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         return false;
     }
     name_ports(run);
+    qn_terms_set_slack(&run->terms, run->server.start_ms);
     const struct qn_load_options load = {
         .is_fifo = run->options->is_fifo,
         .seed = run->seed,

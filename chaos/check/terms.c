@@ -2,7 +2,7 @@
 #include "chaos/check/terms.h"
 
 enum { BATCH_UNKNOWN = 10, PREFETCH_UNKNOWN = 10, FAST, NORMAL, REAL };
-enum { SLOW_MS = 1000, SOAK_MESSAGES_MAX = 100000 };
+enum { SLOW_MS = 1000, SOAK_MESSAGES_MAX = 100000, SLACK_TIMES = 10, SLACK_MOST_MS = 5000 };
 
 static int tempo_of(const struct qn_check_options *options)
 {
@@ -93,6 +93,13 @@ void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
     }
     terms->in.work_max_ms = options->work_max_ms > 0 ? options->work_max_ms
                                                      : QN_WORK_MAX_LEASES * terms->in.visibility_ms;
+}
+
+void qn_terms_set_slack(struct qn_terms *terms, int64_t start_ms)
+{
+    int64_t slack_ms = start_ms * SLACK_TIMES;
+
+    terms->in.slack_ms = slack_ms < SLACK_MOST_MS ? slack_ms : SLACK_MOST_MS;
 }
 
 int64_t qn_terms_ms(const struct qn_terms *terms, struct qn_str text)

@@ -14,6 +14,8 @@ struct qn_terms {
     int64_t work_max_ms; /* declared; 0: no limit */
 };
 
+/* Bounds in real time are wider on a busy machine, by some times what the server took to start. */
+void qn_terms_set_slack(struct qn_terms *terms, int64_t start_ms);
 /* terms must stay where it is. */
 void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
                    const struct qn_check_options *options, const struct qn_profile *learned);

@@ -101,6 +101,16 @@ Test(terms, work_that_is_measured_by_the_lease_does_not_lengthen_it)
     cr_expect_eq(terms_of("ok count=20 work=2*VH").visibility_ms, 4000);
 }
 
+Test(terms, a_busy_machine_has_slack_within_a_limit)
+{
+    struct qn_terms terms = {0};
+
+    qn_terms_set_slack(&terms, 20);
+    cr_expect_eq(terms.in.slack_ms, 200);
+    qn_terms_set_slack(&terms, 900);
+    cr_expect_eq(terms.in.slack_ms, 5000);
+}
+
 Test(terms, expressions_in_braces_become_numbers)
 {
     const struct qn_history nothing = {0};

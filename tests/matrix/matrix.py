@@ -95,7 +95,8 @@ def stale(measured):
 
 def unfinished(measured):
     """What is stale, or was measured with fewer seeds than wanted."""
-    return [cell for cell in cells() if cell in stale(measured)
+    changed = set(stale(measured))
+    return [cell for cell in cells() if cell in changed
             or measured["cells"][name_of(*cell)]["runs"] < SEEDS]
 
 

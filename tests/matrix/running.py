@@ -1,5 +1,6 @@
 """Runs `quern check` on a consumer, and reads what it found."""
 import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ PROFILING = "base.drain-and-profile"
 LIMIT_S = 1800
 
 
+@functools.lru_cache(maxsize=None)
 def scenario_files():
     return {json.loads(path.read_text())["id"]: path for path in sorted(SCENARIOS.glob("*.json"))}
 

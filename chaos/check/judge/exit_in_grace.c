@@ -6,7 +6,7 @@ enum { MARGIN_MS = 250 };
 static void judge(const struct qn_judge_input *in, const struct qn_stop *stop, int64_t last_wt,
                   struct qn_finding *finding)
 {
-    int64_t limit_ms = stop->told->wt + in->grace_ms;
+    int64_t limit_ms = stop->told->wt + in->grace_ms + in->slack_ms;
     const struct qn_check_event *ended = stop->killed != NULL ? stop->killed : stop->exit;
     int64_t ended_ms = ended != NULL ? ended->wt : last_wt;
 

@@ -127,6 +127,7 @@ static struct qn_judge_input read_input(const struct qn_history *history, const 
         .visibility_ms = number_of(run, "visibility_ms"),
         .heartbeat_visibility_ms = number_of(run, "heartbeat_visibility_ms"),
         .grace_ms = number_of(run, "grace_ms"),
+        .slack_ms = number_of(run, "slack_ms"),
         .wait_ms = number_of(run, "wait_ms"),
         .restart_ms = number_of(run, "restart_ms"),
         .concurrency = number_of(run, "concurrency"),

@@ -44,6 +44,7 @@ struct qn_judge_input {
     int64_t visibility_ms;           /* V */
     int64_t heartbeat_visibility_ms; /* VH: of the scenarios in which a lease is extended */
     int64_t grace_ms;                /* G */
+    int64_t slack_ms;                /* what a busy machine adds to bounds in real time */
     int64_t wait_ms;                 /* W: how long the consumer's polls wait */
     int64_t restart_ms;              /* R */
     int64_t concurrency;             /* C: declared or learned; 0: unknown */

@@ -15,12 +15,15 @@ struct message {
 
 static const struct qn_lease *newest_delivered(const struct qn_lease *used,
                                                const struct qn_lease *newest,
-                                               const struct qn_check_event *call)
+                                               const struct qn_check_event *call,
+                                               int64_t slack_ms)
 {
+    int64_t before_ms = call->wt - MARGIN_MS - slack_ms;
+
     for (const struct qn_lease *lease = newest; lease != NULL && lease != used;
          lease = lease->older) {
         if (lease->owner == used->owner && lease->life == used->life && lease->delivered != NULL &&
-            lease->delivered->seq < call->seq && lease->delivered->wt < call->wt - MARGIN_MS) {
+            lease->delivered->seq < call->seq && lease->delivered->wt < before_ms) {
             return lease;
         }
     }
@@ -40,7 +43,7 @@ static void note_call(const struct qn_judge_input *in, struct qn_table *messages
         if (!message->is_gone) {
             message->call = call;
             message->used = used;
-            message->newest = newest_delivered(used, *newest, call);
+            message->newest = newest_delivered(used, *newest, call, in->slack_ms);
         }
     }
 }

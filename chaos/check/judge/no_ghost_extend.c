@@ -50,7 +50,7 @@ static void judge(const struct qn_judge_input *in, struct facts *facts,
     const struct qn_check_event *known = qn_str_is_none(lease->ended->req) ? lease->ended
                                          : answer != NULL                  ? *answer
                                                                            : NULL;
-    if (known == NULL || arrived_ms - known->wt <= LATE_MS) {
+    if (known == NULL || arrived_ms - known->wt <= LATE_MS + in->slack_ms) {
         return;
     }
     if (qn_finding_break(finding, QN_MUST,

@@ -46,7 +46,7 @@ void qn_judge_quiet(const struct qn_judge_input *in, struct qn_finding *ret_find
             continue;
         }
         const struct qn_stop *stop = stop_of(in, event);
-        if (stop == NULL || event->wt - stop->told->wt <= NOTICE_MS) {
+        if (stop == NULL || event->wt - stop->told->wt <= NOTICE_MS + in->slack_ms) {
             continue;
         }
         if (qn_finding_break(ret_finding, QN_MUST,

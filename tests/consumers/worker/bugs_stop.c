@@ -5,7 +5,7 @@
 #include "server/base/clock.h"
 #include "tests/consumers/worker/bugs.h"
 
-enum { KEEP_POLLING_MS = 4000, LONG_LINGER_MS = 2000, TICK_MS = 10, STOP_TIMEOUT_MS = 1000 };
+enum { KEEP_POLLING_MS = 7000, LONG_LINGER_MS = 2000, TICK_MS = 10, STOP_TIMEOUT_MS = 1000 };
 
 /* exit-now-on-sigterm */
 static void leave(struct worker *w)
