@@ -1,9 +1,9 @@
 /* The client itself: where its settings come from, and one call with its attempts. */
 #include "client/quern.h"
 
-#include <poll.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/calls.h"
 #include "client/internal.h"
@@ -11,41 +11,40 @@
 enum {
     DEFAULT_CONNECT_TIMEOUT_MS = 3100,
     DEFAULT_TIMEOUT_MS = 30000,
-    DEFAULT_ATTEMPTS = 3,
     DEFAULT_RETRY_BASE_MS = 1000,
     BODY_MAX_BYTES = 64 * 1024 * 1024
 };
 
-static char *copy(const char *text)
+/* ---- its life ---- */
+
+/* Until the pause is over or the call is cancelled. */
+static bool pause_on_clock(struct quern_client *client, bool is_receive, int64_t pause_ms)
 {
-    return text != NULL && text[0] != '\0' ? qn_memory_copy_text(text, strlen(text)) : NULL;
+    struct timespec end;
+    bool goes_on;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    int64_t ns = end.tv_nsec + pause_ms % 1000 * 1000000;
+    end.tv_sec += (time_t)(pause_ms / 1000 + ns / 1000000000);
+    end.tv_nsec = (long)(ns % 1000000000);
+    (void)pthread_mutex_lock(&client->lock);
+    do {
+        goes_on = !client->is_cancelled && !(is_receive && client->are_receives_cancelled);
+    } while (goes_on &&
+             pthread_cond_timedwait(&client->cancelled, &client->lock, &end) != ETIMEDOUT);
+    (void)pthread_mutex_unlock(&client->lock);
+    return goes_on;
 }
 
-/* The option, else the first variable that is set, else NULL. */
-static char *setting(const char *option, const char *variable, const char *second_variable)
+static void init_lock(struct quern_client *client)
 {
-    if (option == NULL) {
-        option = getenv(variable);
-    }
-    if ((option == NULL || option[0] == '\0') && second_variable != NULL) {
-        option = getenv(second_variable);
-    }
-    return copy(option);
-}
+    pthread_condattr_t attributes;
 
-static void choose_endpoint(struct quern_client *client, const char *option)
-{
-    char own[256];
-
-    client->endpoint = setting(option, "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL");
-    if (client->endpoint == NULL) {
-        (void)snprintf(own, sizeof(own), "https://sqs.%s.amazonaws.com", client->region);
-        client->endpoint = copy(own);
-    }
-    for (size_t len = strlen(client->endpoint); len > 0 && client->endpoint[len - 1] == '/';
-         len--) {
-        client->endpoint[len - 1] = '\0';
-    }
+    (void)pthread_mutex_init(&client->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&client->cancelled, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
 }
 
 bool quern_client_new(const struct quern_options *options, struct quern_client **ret_client,
@@ -53,34 +52,29 @@ bool quern_client_new(const struct quern_options *options, struct quern_client *
 {
     static const struct quern_options none = {0};
     const struct quern_options *o = options != NULL ? options : &none;
+    struct quern_settings settings;
 
+    if (!quern_settings_read(o, &settings, err)) {
+        return false;
+    }
     CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (code != CURLE_OK) {
+        quern_settings_done(&settings);
         return quern_fail(err, "ConnectionError", 0, "libcurl does not start: %s",
                           curl_easy_strerror(code));
     }
     struct quern_client *client = qn_memory_new(sizeof(*client));
-    (void)pthread_mutex_init(&client->lock, NULL);
-    client->socket = -1;
-    client->curl = curl_easy_init();
-    if (client->curl == NULL) {
-        quern_client_free(client);
-        return quern_fail(err, "ConnectionError", 0, "libcurl does not start");
-    }
-    client->region = setting(o->region, "AWS_REGION", "AWS_DEFAULT_REGION");
-    if (client->region == NULL) {
-        client->region = copy("us-east-1");
-    }
-    client->access_key = setting(o->access_key, "AWS_ACCESS_KEY_ID", NULL);
-    client->secret_key = setting(o->secret_key, "AWS_SECRET_ACCESS_KEY", NULL);
-    client->session_token = setting(o->session_token, "AWS_SESSION_TOKEN", NULL);
-    choose_endpoint(client, o->endpoint);
+    init_lock(client);
+    client->settings = settings;
     client->connect_timeout_ms =
         o->connect_timeout_ms > 0 ? o->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
     client->timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
-    client->max_attempts = o->max_attempts > 0 ? o->max_attempts : DEFAULT_ATTEMPTS;
     client->retry_base_ms = o->retry_base_ms > 0 ? o->retry_base_ms : DEFAULT_RETRY_BASE_MS;
+    client->pause = pause_on_clock;
     qn_random_init(&client->random, o->seed != 0 ? o->seed : qn_random_fresh_seed(), 0, 0);
+    quern_quota_init(&client->quota);
+    LIST_INIT(&client->idle);
+    LIST_INIT(&client->busy);
     *ret_client = client;
     return true;
 }
@@ -90,21 +84,20 @@ void quern_client_free(struct quern_client *client)
     if (client == NULL) {
         return;
     }
-    curl_easy_cleanup(client->curl);
+    quern_pool_done(client);
+    (void)pthread_cond_destroy(&client->cancelled);
     (void)pthread_mutex_destroy(&client->lock);
-    qn_memory_free(client->endpoint);
-    qn_memory_free(client->region);
-    qn_memory_free(client->access_key);
-    qn_memory_free(client->secret_key);
-    qn_memory_free(client->session_token);
+    quern_settings_done(&client->settings);
     qn_memory_free(client);
     curl_global_cleanup();
 }
 
 const char *quern_client_endpoint(const struct quern_client *client)
 {
-    return client->endpoint;
+    return client->settings.endpoint;
 }
+
+/* ---- one call ---- */
 
 /* What is to be made of the answer of one call. */
 struct reading {
@@ -131,34 +124,39 @@ static bool read_answer(struct reading *reading, const json_t *answer, struct qu
     return true;
 }
 
+/* What an answer that came is worth. */
+static bool judge(struct quern_exchange *exchange, struct reading *reading, struct quern_error *err)
+{
+    struct qn_str answer = qn_buf_str(&exchange->ret_answer);
+
+    if (exchange->ret_status / 100 != 2) {
+        quern_json_read_error(answer, exchange->ret_status, err);
+        err->is_unknown = exchange->ret_status >= 500;
+        return false;
+    }
+    json_t *output = quern_json_read(answer);
+    bool ok = output != NULL ? read_answer(reading, output, err)
+                             : quern_fail(err, "UnreadableAnswer", (int)exchange->ret_status,
+                                          "the answer is not JSON (%zu bytes)", answer.len);
+    if (!ok) {
+        err->is_unknown = true; /* it was a success, of something */
+    } else if (reading->ret_json != NULL) {
+        *reading->ret_json = json_incref(output);
+    }
+    json_decref(output);
+    return ok;
+}
+
 /* One attempt, answered with success and well-formed JSON, or an error. */
 static bool attempt(struct quern_client *client, struct quern_exchange *exchange,
                     struct reading *reading, struct quern_error *err)
 {
-    bool ok = false;
+    bool ok = quern_http_exchange(client, exchange, err) && judge(exchange, reading, err);
 
-    if (!quern_http_exchange(client, exchange, err)) {
-        goto out;
-    }
-    struct qn_str answer = qn_buf_str(&exchange->ret_answer);
-    if (exchange->ret_status / 100 != 2) {
-        quern_json_read_error(answer, exchange->ret_status, err);
-        goto out;
-    }
-    json_t *output = quern_json_read(answer);
-    if (output == NULL) {
-        (void)quern_fail(err, "UnreadableAnswer", (int)exchange->ret_status,
-                         "the answer is not JSON (%zu bytes)", answer.len);
-        goto out;
-    }
-    ok = read_answer(reading, output, err);
-    if (ok && reading->ret_json != NULL) {
-        *reading->ret_json = json_incref(output);
-    }
-    json_decref(output);
-
-out:
     qn_buf_done(&exchange->ret_answer);
+    if (!ok) {
+        (void)snprintf(err->request_id, sizeof(err->request_id), "%s", exchange->ret_request_id);
+    }
     return ok;
 }
 
@@ -178,36 +176,62 @@ static int64_t time_limit_ms(const struct quern_client *client, const char *acti
     return client->timeout_ms + wait_s * 1000;
 }
 
+/* What one attempt that failed cost, and whether there is to be another. */
+static bool may_repeat(struct quern_client *client, const struct quern_exchange *exchange,
+                       const struct quern_error *err, int64_t *ret_cost)
+{
+    if (err->attempts >= client->settings.max_attempts || !err->is_retryable) {
+        return false;
+    }
+    *ret_cost = quern_quota_cost(err);
+    (void)pthread_mutex_lock(&client->lock);
+    bool may = quern_quota_take(&client->quota, *ret_cost);
+    int64_t pause_ms = quern_retry_delay_ms(&client->random, client->retry_base_ms, err->attempts);
+    (void)pthread_mutex_unlock(&client->lock);
+    return may && client->pause(client, exchange->is_receive, pause_ms);
+}
+
+/* As often as it may be tried. */
+static bool exchange_until_answered(struct quern_client *client, struct quern_exchange *exchange,
+                                    struct reading *reading, struct quern_error *err)
+{
+    int64_t cost = QUERN_QUOTA_CALL;
+    bool is_unknown = false;
+    int attempts = 0;
+
+    do {
+        if (attempt(client, exchange, reading, err)) {
+            (void)pthread_mutex_lock(&client->lock);
+            quern_quota_give(&client->quota, cost);
+            (void)pthread_mutex_unlock(&client->lock);
+            return true;
+        }
+        is_unknown = is_unknown || err->is_unknown;
+        err->is_unknown = is_unknown;
+        err->is_retryable = quern_retry_is_useful(err);
+        err->attempts = ++attempts;
+    } while (may_repeat(client, exchange, err, &cost));
+    return false;
+}
+
 static bool make_call(struct quern_client *client, const char *action, const json_t *input,
                       struct reading *reading, struct quern_error *err)
 {
     char target[128];
     struct qn_buf body;
-    bool ok = false;
 
     (void)snprintf(target, sizeof(target), "AmazonSQS.%s", action);
     qn_buf_init(&body, BODY_MAX_BYTES);
     quern_json_write(input, &body);
-    for (int n = 1; !ok && n <= client->max_attempts; n++) {
-        struct quern_exchange exchange = {
-            .method = "POST",
-            .path = "/",
-            .target = target,
-            .body = qn_buf_str(&body),
-            .timeout_ms = time_limit_ms(client, action, input),
-        };
-        ok = attempt(client, &exchange, reading, err);
-        if (!ok) {
-            err->attempts = n;
-            err->is_retryable = quern_retry_is_useful(err);
-            if (n == client->max_attempts || !err->is_retryable ||
-                quern_client_is_cancelled(client)) {
-                break;
-            }
-            (void)poll(NULL, 0,
-                       (int)quern_retry_delay_ms(&client->random, client->retry_base_ms, n));
-        }
-    }
+    struct quern_exchange exchange = {
+        .method = "POST",
+        .path = "/",
+        .target = target,
+        .body = qn_buf_str(&body),
+        .timeout_ms = time_limit_ms(client, action, input),
+        .is_receive = strcmp(action, "ReceiveMessage") == 0,
+    };
+    bool ok = exchange_until_answered(client, &exchange, reading, err);
     qn_buf_done(&body);
     return ok;
 }
@@ -236,74 +260,5 @@ bool quern_call_make(struct quern_client *client, const struct quern_call *call,
     } else {
         quern_answer_free(reading.output);
     }
-    return ok;
-}
-
-static bool plain(struct quern_client *client, const char *method, const char *path,
-                  const json_t *body, json_t **ret_answer, struct quern_error *err)
-{
-    struct qn_buf bytes;
-
-    qn_buf_init(&bytes, BODY_MAX_BYTES);
-    if (body != NULL) {
-        quern_json_write(body, &bytes);
-    }
-    struct quern_exchange exchange = {
-        .method = method,
-        .path = path,
-        .body = qn_buf_str(&bytes),
-        .timeout_ms = client->timeout_ms,
-    };
-    struct reading reading = {.ret_json = ret_answer};
-    bool ok = attempt(client, &exchange, &reading, err);
-    if (!ok) {
-        err->attempts = 1;
-    }
-    qn_buf_done(&bytes);
-    return ok;
-}
-
-bool quern_http_get(struct quern_client *client, const char *path, json_t **ret_answer,
-                    struct quern_error *err)
-{
-    return plain(client, "GET", path, NULL, ret_answer, err);
-}
-
-bool quern_http_post(struct quern_client *client, const char *path, const json_t *body,
-                     json_t **ret_answer, struct quern_error *err)
-{
-    return plain(client, "POST", path, body, ret_answer, err);
-}
-
-bool quern_http_delete(struct quern_client *client, const char *path, json_t **ret_answer,
-                       struct quern_error *err)
-{
-    return plain(client, "DELETE", path, NULL, ret_answer, err);
-}
-
-bool quern_http_get_text(struct quern_client *client, const char *path, char **ret_text,
-                         size_t *ret_len, struct quern_error *err)
-{
-    struct quern_exchange exchange = {
-        .method = "GET",
-        .path = path,
-        .timeout_ms = client->timeout_ms,
-    };
-    size_t len = 0;
-    bool ok = quern_http_exchange(client, &exchange, err);
-
-    if (ok && exchange.ret_status / 100 != 2) {
-        quern_json_read_error(qn_buf_str(&exchange.ret_answer), exchange.ret_status, err);
-        ok = false;
-    }
-    if (ok) {
-        *ret_text = qn_buf_take(&exchange.ret_answer, &len);
-        if (ret_len != NULL) {
-            *ret_len = len;
-        }
-    } else {
-        err->attempts = 1;
-    }
-    qn_buf_done(&exchange.ret_answer);
     return ok;
 }

@@ -25,7 +25,7 @@
 #ifndef QUERN_CONSUMER_H
 #define QUERN_CONSUMER_H
 
-#include "client/quern.h"
+#include "quern.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,22 +7,38 @@
 
 enum { ANSWER_MAX_BYTES = 256 * 1024 * 1024 };
 
-/* What libcurl may do while one request is on its way. */
+/* What is known of one request on its way. */
 struct passage {
     struct quern_client *client;
+    struct quern_connection *connection;
+    struct quern_exchange *exchange;
     bool is_sent;
 };
 
-static void note_answer(struct quern_client *client, bool has_answer)
+static void note_answer(struct passage *passage)
 {
-    pthread_mutex_lock(&client->lock);
-    client->has_answer = has_answer;
-    pthread_mutex_unlock(&client->lock);
+    (void)pthread_mutex_lock(&passage->client->lock);
+    passage->connection->has_answer = true;
+    (void)pthread_mutex_unlock(&passage->client->lock);
 }
 
-/* libcurl tells what it does; of interest is that the request itself has left, and that an answer
- * has begun. */
-static int note_sent(CURL *curl, curl_infotype type, char *data, size_t size, void *state)
+static void note_header(struct passage *passage, struct qn_str line)
+{
+    char *id = passage->exchange->ret_request_id;
+    struct qn_str rest;
+    struct qn_str name = qn_str_cut(line, ':', &rest);
+
+    if (qn_str_equal_nocase(name, QN_STR("x-amzn-requestid"))) {
+        while (rest.len > 0 && (rest.ptr[rest.len - 1] == '\n' || rest.ptr[rest.len - 1] == '\r')) {
+            rest.len--;
+        }
+        (void)snprintf(id, QUERN_REQUEST_ID_MAX, "%.*s", QN_STR_ARG(qn_str_trim(rest)));
+    }
+}
+
+/* libcurl tells what it does; of interest is that the request itself has left, that an answer has
+ * begun, and what its head says. */
+static int note_passage(CURL *curl, curl_infotype type, char *data, size_t size, void *state)
 {
     struct passage *passage = state;
 
@@ -32,7 +48,8 @@ static int note_sent(CURL *curl, curl_infotype type, char *data, size_t size, vo
         passage->is_sent = true;
     }
     if (type == CURLINFO_HEADER_IN) {
-        note_answer(passage->client, true);
+        note_answer(passage);
+        note_header(passage, qn_str(data, size));
     }
     return 0;
 }
@@ -46,60 +63,42 @@ static curl_socket_t open_socket(void *state, curlsocktype purpose, struct curl_
     int made = CURL_SOCKET_BAD;
 
     (void)purpose;
-    pthread_mutex_lock(&client->lock);
-    if (!passage->is_sent && !client->is_cancelled) {
+    if (!passage->is_sent && !quern_client_is_cancelled(client, passage->exchange->is_receive)) {
         made = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-        client->socket = made;
+        (void)pthread_mutex_lock(&client->lock);
+        passage->connection->socket = made;
+        (void)pthread_mutex_unlock(&client->lock);
     }
-    pthread_mutex_unlock(&client->lock);
     return made;
 }
 
 /* The number of a closed socket may soon be somebody else's. */
 static int close_socket(void *state, curl_socket_t closed)
 {
-    struct quern_client *client = state;
+    struct quern_connection *connection = state;
+    struct quern_client *client = connection->client;
 
-    pthread_mutex_lock(&client->lock);
-    if (client->socket == closed) {
-        client->socket = -1;
+    (void)pthread_mutex_lock(&client->lock);
+    if (connection->socket == closed) {
+        connection->socket = -1;
     }
     int result = close(closed);
-    pthread_mutex_unlock(&client->lock);
+    (void)pthread_mutex_unlock(&client->lock);
     return result;
 }
 
 static int look_for_cancel(void *state, curl_off_t download_total, curl_off_t downloaded,
                            curl_off_t upload_total, curl_off_t uploaded)
 {
-    struct quern_client *client = ((const struct passage *)state)->client;
+    const struct passage *passage = state;
 
     (void)download_total;
     (void)downloaded;
     (void)upload_total;
     (void)uploaded;
-    pthread_mutex_lock(&client->lock);
-    bool ends = client->is_cancelled && !client->has_answer;
-    pthread_mutex_unlock(&client->lock);
-    return ends;
-}
-
-bool quern_client_is_cancelled(struct quern_client *client)
-{
-    pthread_mutex_lock(&client->lock);
-    bool is_cancelled = client->is_cancelled;
-    pthread_mutex_unlock(&client->lock);
-    return is_cancelled;
-}
-
-void quern_client_cancel(struct quern_client *client)
-{
-    pthread_mutex_lock(&client->lock);
-    client->is_cancelled = true;
-    if (client->socket != -1 && !client->has_answer) {
-        (void)shutdown(client->socket, SHUT_RDWR); /* wakes who waits for it */
-    }
-    pthread_mutex_unlock(&client->lock);
+    /* Only this thread writes has_answer. */
+    return !passage->connection->has_answer &&
+           quern_client_is_cancelled(passage->client, passage->exchange->is_receive);
 }
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *state)
@@ -135,12 +134,11 @@ static struct curl_slist *make_headers(const struct quern_client *client,
 {
     struct curl_slist *headers = NULL;
 
-    add_header(&headers, "Expect:"); /* no pause before a large body */
     if (exchange->target != NULL) {
         add_header(&headers, "Content-Type: application/x-amz-json-1.0");
         add_pair(&headers, "X-Amz-Target", exchange->target);
-        if (client->session_token != NULL && client->access_key != NULL) {
-            add_pair(&headers, "X-Amz-Security-Token", client->session_token);
+        if (client->settings.session_token != NULL && client->settings.access_key != NULL) {
+            add_pair(&headers, "X-Amz-Security-Token", client->settings.session_token);
         }
         for (size_t i = 0; i < client->header_count; i++) {
             add_header(&headers, client->headers[i]);
@@ -152,34 +150,36 @@ static struct curl_slist *make_headers(const struct quern_client *client,
     return headers;
 }
 
-static void sign(struct quern_client *client)
+static void sign(CURL *curl, const struct quern_settings *settings)
 {
     char scope[256];
 
-    (void)snprintf(scope, sizeof(scope), "aws:amz:%s:sqs", client->region);
-    curl_easy_setopt(client->curl, CURLOPT_AWS_SIGV4, scope);
-    curl_easy_setopt(client->curl, CURLOPT_USERNAME, client->access_key);
-    curl_easy_setopt(client->curl, CURLOPT_PASSWORD, client->secret_key);
+    (void)snprintf(scope, sizeof(scope), "aws:amz:%s:sqs", settings->region);
+    curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, scope);
+    curl_easy_setopt(curl, CURLOPT_USERNAME, settings->access_key);
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, settings->secret_key);
 }
 
 static void set_passage(CURL *curl, struct passage *passage)
 {
     curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);
-    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_sent);
+    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_passage);
     curl_easy_setopt(curl, CURLOPT_DEBUGDATA, passage);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, passage);
     curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETDATA, passage->client);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETDATA, passage->connection);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_for_cancel);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, passage);
 }
 
-static void set_options(struct quern_client *client, struct quern_exchange *exchange,
-                        const char *url, struct curl_slist *headers, char *reason)
+static void set_options(const struct passage *passage, const char *url, struct curl_slist *headers,
+                        char *reason)
 {
-    CURL *curl = client->curl;
+    CURL *curl = passage->connection->curl;
+    const struct quern_client *client = passage->client;
+    struct quern_exchange *exchange = passage->exchange;
 
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
@@ -191,6 +191,9 @@ static void set_options(struct quern_client *client, struct quern_exchange *exch
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange->ret_answer);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
+    /* No pause before a large body. "Expect:" among the headers would leave it out altogether, but
+     * is signed although it is not sent (libcurl 7.88), and AWS refuses the signature. */
+    curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
     if (strcmp(exchange->method, "POST") == 0) {
         curl_easy_setopt(curl, CURLOPT_POST, 1L);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->body.len);
@@ -199,42 +202,67 @@ static void set_options(struct quern_client *client, struct quern_exchange *exch
     } else if (strcmp(exchange->method, "GET") != 0) {
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, exchange->method);
     }
-    if (exchange->target != NULL && client->access_key != NULL) {
-        sign(client);
+    if (exchange->target != NULL && client->settings.access_key != NULL) {
+        sign(curl, &client->settings);
     }
+}
+
+static CURLcode perform(struct passage *passage, char *reason)
+{
+    CURL *curl = passage->connection->curl;
+    struct curl_slist *headers = make_headers(passage->client, passage->exchange);
+    struct qn_buf url;
+
+    qn_buf_init(&url, SIZE_MAX / 2);
+    qn_buf_append_format(&url, "%s%s", passage->client->settings.endpoint, passage->exchange->path);
+    qn_buf_append_char(&url, '\0');
+    curl_easy_reset(curl); /* keeps the connection */
+    set_passage(curl, passage);
+    set_options(passage, url.ptr, headers, reason);
+    CURLcode code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &passage->exchange->ret_status);
+    curl_easy_reset(curl); /* it must not point into this frame */
+    curl_slist_free_all(headers);
+    qn_buf_done(&url);
+    return code;
+}
+
+static bool fail(const struct passage *passage, CURLcode code, const char *reason,
+                 struct quern_error *err)
+{
+    const char *endpoint = passage->client->settings.endpoint;
+    bool is_cancelled = !passage->connection->has_answer &&
+                        quern_client_is_cancelled(passage->client, passage->exchange->is_receive);
+
+    if (is_cancelled) {
+        (void)quern_fail(err, "Cancelled", 0, "%s: the call was cancelled", endpoint);
+    } else if (code == CURLE_COULDNT_CONNECT && passage->is_sent) {
+        (void)quern_fail(err, "ConnectionError", 0, "%s: the connection ended without an answer",
+                         endpoint);
+    } else {
+        (void)quern_fail(err, code == CURLE_OPERATION_TIMEDOUT ? "Timeout" : "ConnectionError", 0,
+                         "%s: %s", endpoint, reason[0] != '\0' ? reason : curl_easy_strerror(code));
+    }
+    err->is_unknown = passage->is_sent;
+    return false;
 }
 
 bool quern_http_exchange(struct quern_client *client, struct quern_exchange *exchange,
                          struct quern_error *err)
 {
     char reason[CURL_ERROR_SIZE] = "";
-    struct curl_slist *headers = make_headers(client, exchange);
-    struct passage passage = {.client = client};
-    struct qn_buf url;
+    struct passage passage = {.client = client, .exchange = exchange};
 
-    note_answer(client, false);
-    qn_buf_init(&url, SIZE_MAX / 2);
-    qn_buf_append_format(&url, "%s%s", client->endpoint, exchange->path);
-    qn_buf_append_char(&url, '\0');
     qn_buf_init(&exchange->ret_answer, ANSWER_MAX_BYTES);
-    curl_easy_reset(client->curl); /* keeps the connection */
-    set_passage(client->curl, &passage);
-    set_options(client, exchange, url.ptr, headers, reason);
-
-    CURLcode code = quern_client_is_cancelled(client) ? CURLE_ABORTED_BY_CALLBACK
-                                                      : curl_easy_perform(client->curl);
-    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &exchange->ret_status);
-    curl_easy_reset(client->curl); /* it must not point into this frame */
-    curl_slist_free_all(headers);
-    qn_buf_done(&url);
-    if (code == CURLE_OK) {
-        return true;
+    exchange->ret_request_id[0] = '\0';
+    passage.connection = quern_pool_take(client, exchange->is_receive);
+    if (passage.connection == NULL) {
+        return quern_fail(err, "ConnectionError", 0, "libcurl has no handle for a connection");
     }
-    if (code == CURLE_COULDNT_CONNECT && passage.is_sent) {
-        return quern_fail(err, "ConnectionError", 0, "%s: the connection ended without an answer",
-                          client->endpoint);
-    }
-    return quern_fail(err, code == CURLE_OPERATION_TIMEDOUT ? "Timeout" : "ConnectionError", 0,
-                      "%s: %s", client->endpoint,
-                      reason[0] != '\0' ? reason : curl_easy_strerror(code));
+    CURLcode code = quern_client_is_cancelled(client, exchange->is_receive)
+                        ? CURLE_ABORTED_BY_CALLBACK
+                        : perform(&passage, reason);
+    bool ok = code == CURLE_OK || fail(&passage, code, reason, err);
+    quern_pool_give(client, passage.connection);
+    return ok;
 }

@@ -4,29 +4,44 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include "client/quern.h"
+#include "client/retry.h"
+#include "client/settings.h"
 #include "server/base/buf.h"
-#include "server/base/random.h"
+
+/* One easy handle of libcurl, which keeps its connection between requests. */
+struct quern_connection {
+    CURL *curl;
+    struct quern_client *client;        /* whose lock it is under */
+    LIST_ENTRY(quern_connection) among; /* the idle or the busy ones */
+    bool is_receive;                    /* what it is busy with */
+    bool has_answer;                    /* the exchange under way has got the first of its answer */
+    int socket;                         /* of the newest connection; -1: none */
+};
+
+LIST_HEAD(quern_connections, quern_connection);
 
 struct quern_client {
-    CURL *curl; /* kept between requests: so is its connection */
-    char *endpoint;
-    char *region;
-    char *access_key; /* NULL: unsigned */
-    char *secret_key;
-    char *session_token;
+    struct quern_settings settings; /* as they are from the start */
     int64_t connect_timeout_ms;
     int64_t timeout_ms;
-    int max_attempts;
     int64_t retry_base_ms;
-    struct qn_random random;
     const char *const *headers; /* lines of each signed call beside its own, or NULL; borrowed */
     size_t header_count;
-    pthread_mutex_t lock; /* of the three below, which quern_client_cancel touches */
+    /* Waits between attempts; a test puts in its own. False: it was cut short. */
+    bool (*pause)(struct quern_client *client, bool is_receive, int64_t pause_ms);
+
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t cancelled;
+    struct qn_random random; /* of the jitter */
+    struct quern_quota quota;
+    struct quern_connections idle; /* the one used last comes first */
+    size_t idle_count;
+    struct quern_connections busy;
     bool is_cancelled;
-    bool has_answer; /* the exchange under way has got the first of its answer */
-    int socket;      /* of the newest connection; -1: none */
+    bool are_receives_cancelled;
 };
 
 /* One exchange, without repeating it. */
@@ -37,11 +52,20 @@ struct quern_exchange {
     const char *type;   /* Content-Type of a plain call; NULL: JSON */
     struct qn_str body;
     int64_t timeout_ms;
+    bool is_receive;
     long ret_status;
+    char ret_request_id[QUERN_REQUEST_ID_MAX];
     struct qn_buf ret_answer; /* the caller frees it, also after a failure */
 };
 
-bool quern_client_is_cancelled(struct quern_client *client);
+/* Whether calls of that kind have been ended. */
+bool quern_client_is_cancelled(struct quern_client *client, bool is_receive);
+
+/* A connection of one's own until it is given back; NULL when libcurl has none. */
+struct quern_connection *quern_pool_take(struct quern_client *client, bool is_receive);
+void quern_pool_give(struct quern_client *client, struct quern_connection *connection);
+/* Closes the idle ones; none may be busy. */
+void quern_pool_done(struct quern_client *client);
 
 /* False when no whole answer came: err says why. An answer with an error status is a success here.
  */
@@ -58,14 +82,6 @@ void quern_json_read_error(struct qn_str body, long status, struct quern_error *
 /* The texts of an object as pairs: an answer, for quern_answer_free. Other members are left out;
  * NULL gives no pairs. */
 struct quern_pairs *quern_json_pairs(const json_t *object);
-
-/* Whether the service asks for fewer calls. */
-bool quern_retry_is_throttling(const char *code);
-/* Whether one more attempt may help. */
-bool quern_retry_is_useful(const struct quern_error *err);
-/* The pause after attempt number `attempt` (from 1): between 0 and base * 2^(attempt-1), at most 20
- * s. */
-int64_t quern_retry_delay_ms(struct qn_random *random, int64_t base_ms, int attempt);
 
 /* Always returns false. */
 bool quern_fail(struct quern_error *err, const char *code, int http_status, const char *format, ...)

@@ -1,8 +1,8 @@
 /* Which failures are worth another attempt, and how long to pause before it ("standard" mode of the
  * AWS SDKs). */
-#include <string.h>
+#include "client/retry.h"
 
-#include "client/internal.h"
+#include <string.h>
 
 enum { RETRY_CEILING_MS = 20000 };
 
@@ -42,6 +42,11 @@ static bool is_among(const char *code, const char *const *codes, size_t count)
     return false;
 }
 
+static bool is_transient_status(int status)
+{
+    return status == 500 || status == 502 || status == 503 || status == 504;
+}
+
 bool quern_retry_is_throttling(const char *code)
 {
     return is_among(code, throttling_codes, sizeof(throttling_codes) / sizeof(throttling_codes[0]));
@@ -49,7 +54,8 @@ bool quern_retry_is_throttling(const char *code)
 
 bool quern_retry_is_useful(const struct quern_error *err)
 {
-    return err->http_status >= 500 || quern_retry_is_throttling(err->code) ||
+    /* 501 and 505 say that it will never be otherwise. */
+    return is_transient_status(err->http_status) || quern_retry_is_throttling(err->code) ||
            is_among(err->code, transient_codes,
                     sizeof(transient_codes) / sizeof(transient_codes[0]));
 }

@@ -15,6 +15,9 @@ Test(retry, server_errors_and_lost_connections_are_repeated)
 {
     cr_expect(repeats("InternalFailure", 500));
     cr_expect(repeats("AnythingAtAll", 503));
+    cr_expect(repeats("AnythingAtAll", 502));
+    cr_expect(repeats("AnythingAtAll", 504));
+    cr_expect_not(repeats("AnythingAtAll", 501));
     cr_expect(repeats("ConnectionError", 0));
     cr_expect(repeats("Timeout", 0));
 }
@@ -62,4 +65,40 @@ Test(retry, same_seed_gives_the_same_pauses)
     for (int i = 1; i < 20; i++) {
         cr_expect_eq(quern_retry_delay_ms(&a, 50, i), quern_retry_delay_ms(&b, 50, i));
     }
+}
+
+static int64_t cost_of(const char *code)
+{
+    struct quern_error err;
+
+    (void)quern_fail(&err, code, 0, "text");
+    return quern_quota_cost(&err);
+}
+
+Test(retry, quota_is_paid_for_retries_and_never_overdrawn)
+{
+    struct quern_quota quota;
+    int retries = 0;
+
+    quern_quota_init(&quota);
+    cr_expect_eq(cost_of("ThrottlingException"), 5);
+    cr_expect_eq(cost_of("ConnectionError"), 5);
+    cr_expect_eq(cost_of("Timeout"), 10);
+    while (quern_quota_take(&quota, cost_of("Timeout"))) {
+        retries++;
+    }
+    cr_expect_eq(retries, 50);
+    quern_quota_give(&quota, 9);
+    cr_expect_not(quern_quota_take(&quota, 10));
+    cr_expect(quern_quota_take(&quota, 5));
+    cr_expect_eq(quota.tokens, 4);
+}
+
+Test(retry, quota_is_never_more_than_it_was_at_the_start)
+{
+    struct quern_quota quota;
+
+    quern_quota_init(&quota);
+    quern_quota_give(&quota, QUERN_QUOTA_CALL);
+    cr_expect_eq(quota.tokens, 500);
 }

@@ -1,6 +1,7 @@
 """What `cmake --install` puts where, and that it is enough to work with."""
 import os
 import re
+import socket
 import subprocess
 from pathlib import Path
 
@@ -33,15 +34,96 @@ def test_the_readme_is_installed(prefix):
     assert (prefix / "share/doc/quern/README.md").is_file()
 
 
-def test_a_program_can_be_linked_with_the_installed_client(prefix, tmp_path):
-    if not (TOP / "client/quern.h").exists():
-        assert not list(prefix.rglob("*.pc")), "a pkg-config file without the header it speaks of"
-        return
+@pytest.fixture(scope="module")
+def flags(prefix):
+    """What pkg-config says of the installed library, by its word for the kind of linking."""
     config = next(prefix.rglob("quern.pc"))
-    env = {**os.environ, "PKG_CONFIG_PATH": str(config.parent)}
-    flags = run("pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "quern", env=env)
-    assert flags.returncode == 0, flags.stderr
-    source = tmp_path / "user.c"
-    source.write_text("#include <quern.h>\nint main(void)\n{\n    return 0;\n}\n")
-    done = run("gcc", source, "-o", tmp_path / "user", *flags.stdout.split())
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(config.parent)}
+
+    def ask(*words):
+        told = run("pkg-config", f"--define-variable=prefix={prefix}", *words, "quern", env=environment)
+        assert told.returncode == 0, told.stderr
+        return told.stdout.split()
+
+    return ask
+
+
+def compile_example(flags, program):
+    return run("gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+               TOP / "client/examples/send_and_receive.c", "-o", program, *flags)
+
+
+def exchange_over(program, **environment):
+    """Sends and receives on a server of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    place = f"http://127.0.0.1:{port}"
+    with subprocess.Popen([TOP / "build/release/quern", "serve", "--port", str(port), "--queue", "q", "--log",
+                           "error"]) as server:
+        try:
+            ready = run(TOP / "build/release/quern", "ready", "--wait", "30", "--endpoint", place)
+            assert ready.returncode == 0, ready.stderr
+            return run(program, f"{place}/000000000000/q", env={**os.environ, "AWS_ENDPOINT_URL": place, **environment})
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def library(prefix):
+    return next(prefix.rglob("libquern.so"))
+
+
+def test_the_example_works_with_the_shared_library(flags, library, tmp_path):
+    done = compile_example(flags("--cflags", "--libs"), tmp_path / "example")
     assert done.returncode == 0, done.stderr
+    needed = run("objdump", "-p", tmp_path / "example").stdout
+    assert re.search(r"NEEDED +libquern\.so\.\d+$", needed, re.M)
+    done = exchange_over(tmp_path / "example", LD_LIBRARY_PATH=str(library.parent))
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r'sent \S+\nreceived \S+, time 1: {"hello": "world"}\n', done.stdout)
+
+
+def test_the_example_works_with_the_archive(flags, library, tmp_path):
+    libs = [str(library.with_suffix(".a")) if word == "-lquern" else word
+            for word in flags("--static", "--cflags", "--libs-only-l", "--libs-only-L")]
+    # What libcurl's own archive would need is not wanted: that one is linked as usual.
+    kept = [word for word in libs if word.startswith("-I") or word.endswith("libquern.a")]
+    done = compile_example([*kept, "-lcurl-gnutls", "-ljansson", "-lnettle", "-luuid", "-lpthread", "-lm"],
+                           tmp_path / "example")
+    assert done.returncode == 0, done.stderr
+    assert "libquern" not in run("objdump", "-p", tmp_path / "example").stdout
+    done = exchange_over(tmp_path / "example")
+    assert done.returncode == 0, done.stderr
+
+
+def declared(prefix):
+    """The functions of the installed headers."""
+    texts = [re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
+             for header in (prefix / "include").glob("quern*.h")]
+    return {name for text in texts for name in re.findall(r"\b(quern_\w+)\(", text)}
+
+
+def test_the_shared_library_exports_what_its_headers_declare_and_nothing_else(prefix, library):
+    listing = run("objdump", "-T", library).stdout
+    exported = dict(re.findall(r"^\S+ g\s.*\s(\S+)\s+(\w+)$", listing, re.M)[i][::-1]
+                    for i in range(len(re.findall(r"^\S+ g\s.*\s(\S+)\s+(\w+)$", listing, re.M))))
+    names = {name for name in exported if name != "QUERN_1"}
+    assert names - {"QUERN_1.0"} == declared(prefix)
+    assert {version for name, version in exported.items() if name.startswith("quern_")} == {"QUERN_1.0"}
+
+
+def test_the_headers_can_be_included_alone_and_from_cplusplus(prefix, tmp_path):
+    for header in sorted((prefix / "include").glob("quern*.h")):
+        for compiler, language in (("gcc", "c"), ("clang-14", "c++")):
+            source = tmp_path / f"user.{language}"
+            source.write_text(f"#include <{header.name}>\n")
+            done = run(compiler, "-x", language, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", prefix / "include",
+                       source)
+            assert done.returncode == 0, f"{header.name}, {compiler}: {done.stderr}"
+
+
+def test_the_man_page_is_installed(prefix):
+    page = (prefix / "share/man/man3/quern.3").read_text()
+    names = declared(prefix)
+    assert {name for name in re.findall(r"\bquern_\w+", page)} <= names

@@ -300,7 +300,7 @@ static void take_result(struct qn_replay *replay, struct qn_replay_job *job)
     replay->under_way--;
     replay->done++;
     connection->is_busy = false;
-    if (connection->client->is_cancelled) {
+    if (quern_client_is_cancelled(connection->client, false)) {
         forget_client(connection);
     }
     free_job(job);
