@@ -147,7 +147,7 @@ void qn_instance_environment(struct qn_running *run, const struct qn_instance *i
                                            (long long)(run->terms.in.visibility_ms / 1000))
                                .ptr;
     environment[count++] =
-        qn_arena_format(arena, "QUERN_GRACE=%lld", (long long)(run->options->grace_ms / 1000)).ptr;
+        qn_arena_format(arena, "QUERN_GRACE=%lld", (long long)(run->terms.in.grace_ms / 1000)).ptr;
     if (run->options->concurrency > 0) {
         environment[count++] =
             qn_arena_format(arena, "QUERN_CONCURRENCY=%lld", (long long)run->options->concurrency)

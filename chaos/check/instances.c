@@ -157,7 +157,7 @@ void qn_instance_kill(struct qn_running *run, struct qn_instance *instance)
 
 static int64_t grace_of(const struct qn_running *run)
 {
-    return run->options->grace_ms + run->terms.in.slack_ms;
+    return run->terms.in.grace_ms + run->terms.in.slack_ms;
 }
 
 void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, int number)

@@ -34,6 +34,7 @@ static const struct member instance_members[] = {
     {"count", NUMBER, NULL, NULL},
     {"restart", TEXT, NULL, restart_words},
     {"delay", TEXT, NULL, NULL},
+    {"grace", TEXT, NULL, NULL},
     {NULL, TEXT, NULL, NULL},
 };
 static const struct member end_members[] = {

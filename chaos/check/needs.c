@@ -169,6 +169,26 @@ static bool is_about_failures(const struct qn_scenario *scenario)
     return false;
 }
 
+/* One that is declared holds, also where the scenario is about a longer one. */
+static bool has_grace(const struct qn_scenario *scenario, const struct known *known,
+                      struct qn_buf *reason)
+{
+    struct qn_terms terms;
+
+    if (qn_str_is_none(scenario->grace) || !known->options->is_grace_said) {
+        return true;
+    }
+    qn_terms_init(&terms, scenario, known->options, known->learned);
+    int64_t needed_ms = qn_terms_ms(&terms, scenario->grace);
+    if (known->options->grace_ms >= needed_ms) {
+        return true;
+    }
+    qn_buf_append_format(reason,
+                         "needs a grace period of %lld s, and --grace declares a shorter one",
+                         (long long)(needed_ms / 1000));
+    return false;
+}
+
 bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,
                       const struct qn_profile *learned, struct qn_buf *reason)
 {
@@ -197,5 +217,5 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
             return false;
         }
     }
-    return true;
+    return has_grace(scenario, &known, reason);
 }

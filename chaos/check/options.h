@@ -55,6 +55,7 @@ struct qn_check_options {
     int64_t concurrency; /* 0: learned */
     int64_t prefetch;    /* 0: not said */
     int64_t grace_ms;
+    bool is_grace_said; /* else it is the tempo's */
     int64_t work_max_ms;     /* 0: not said */
     int64_t soak_ms;         /* how long a soak lasts */
     const char *heartbeat;   /* auto, yes, no */

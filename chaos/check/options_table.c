@@ -192,7 +192,8 @@ void qn_options_complete(struct qn_check_options *options)
         options->bind_address = options->endpoint_host != NULL ? "0.0.0.0" : "127.0.0.1";
     }
     options->sink_busy_is_409 = options->sink_busy == busy_answers[1];
-    if (options->grace_ms == GRACE_BY_TEMPO) {
+    options->is_grace_said = options->grace_ms != GRACE_BY_TEMPO;
+    if (!options->is_grace_said) {
         options->grace_ms = options->tempo == tempos[2] ? REAL_GRACE_MS : GRACE_MS;
     }
 }

@@ -152,6 +152,7 @@ static void read_course(struct qn_scenario_reader *reader)
     scenario->restarts =
         !qn_str_equal(text_of(reader, instances, "restart", "always"), QN_STR("never"));
     scenario->restart_delay = time_of(reader, instances, "delay", "instances.delay", "200ms");
+    scenario->grace = time_of(reader, instances, "grace", "instances.grace", NULL);
     scenario->drained_within =
         time_of(reader, end, "drained_within", "end.drained_within", "3*V+10s");
     scenario->settle = time_of(reader, end, "settle", "end.settle", "500ms");

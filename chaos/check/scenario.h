@@ -60,6 +60,7 @@ struct qn_scenario {
     struct qn_str visibility;
     struct qn_str created_after;
     struct qn_str restart_delay;
+    struct qn_str grace;
     struct qn_str drained_within;
     struct qn_str settle; /* how long it must stay drained */
     struct qn_str run_for;

@@ -85,6 +85,9 @@ void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
             },
         .work_max_ms = options->work_max_ms};
     terms->in.history = &terms->nothing;
+    if (!options->is_grace_said && !qn_str_is_none(scenario->grace)) {
+        terms->in.grace_ms = qn_terms_ms(terms, scenario->grace);
+    }
     terms->in.restart_ms = qn_terms_ms(terms, scenario->restart_delay);
     int64_t fair = fair_ms(terms, scenario, learned);
     fair = fair > own_ms(learned) ? fair : own_ms(learned);

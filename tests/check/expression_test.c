@@ -384,6 +384,12 @@ Test(expression, a_canary_in_the_log_is_seen_in_base64_too)
     expect("canaries() == 2", QN_RESULT_PASS);
 }
 
+Test(expression, the_log_names_a_message_by_any_of_its_ids)
+{
+    open_sends();
+    expect("printed(k-000) == 1 and printed(k-001) == 0 and printed(ok) == 1", QN_RESULT_PASS);
+}
+
 Test(expression, calls_about_a_message_are_known_by_its_handles)
 {
     open_sends();

@@ -143,6 +143,7 @@ static const struct row rows[] = {
     {"no-ack-on-fail-broken-copy-elsewhere", QN_OUTCOME_FAIL, "NO-ACK-ON-FAIL"},
     {"poison-held-discard", QN_OUTCOME_PASS, ""},
     {"at-most-once-held", QN_OUTCOME_PASS, ""},
+    {"at-most-once-held-poison", QN_OUTCOME_PASS, ""},
     {"distinct-ids-held", QN_OUTCOME_PASS, ""},
     {"distinct-ids-broken", QN_OUTCOME_FAIL, "DISTINCT-IDS"},
     {"bounded-held", QN_OUTCOME_PASS, ""},

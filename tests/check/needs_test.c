@@ -153,3 +153,15 @@ Test(needs, expected_exits_are_zero_and_that_of_sigterm_unless_said)
     cr_expect(qn_declared_exit(&options, 7));
     cr_expect_not(qn_declared_exit(&options, 0));
 }
+
+Test(needs, a_grace_period_that_is_declared_is_not_made_longer)
+{
+    qn_options_complete(&options);
+    scenario.grace = QN_STR("3*VH");
+    cr_expect(are_met("none"));
+    options.grace_ms = 29000;
+    options.is_grace_said = true;
+    expect_reason("none", "needs a grace period of 30 s, and --grace declares a shorter one");
+    options.grace_ms = 30000;
+    cr_expect(are_met("none"));
+}

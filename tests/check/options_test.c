@@ -110,8 +110,10 @@ Test(options, the_grace_period_follows_the_tempo_unless_it_is_said)
 {
     cr_assert(READ("--tempo", "real", "--", "x"));
     cr_expect_eq(options.grace_ms, 30000);
+    cr_expect_not(options.is_grace_said);
     cr_assert(READ("--tempo", "real", "--grace", "0", "--", "x"));
     cr_expect_eq(options.grace_ms, 0);
+    cr_expect(options.is_grace_said);
 }
 
 static void expect_complaint(bool ok, const char *about)

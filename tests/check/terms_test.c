@@ -6,7 +6,7 @@
 static struct qn_check_options options;
 static struct qn_profile learned;
 
-static struct qn_judge_input terms_of(const char *load)
+static struct qn_judge_input terms_with(const char *load, const char *grace)
 {
     struct qn_scenario *scenario;
     struct qn_terms terms;
@@ -14,13 +14,19 @@ static struct qn_judge_input terms_of(const char *load)
     struct qn_buf text;
 
     qn_buf_init(&text, 4096);
-    qn_buf_append_format(
-        &text, "{\"id\":\"t\",\"load\":[\"%s\"],\"instances\":{\"delay\":\"300ms\"}}", load);
+    qn_buf_append_format(&text,
+                         "{\"id\":\"t\",\"load\":[\"%s\"],\"instances\":{\"delay\":\"300ms\"%s}}",
+                         load, grace);
     cr_assert(qn_scenario_read(qn_buf_str(&text), "t", &scenario, &err), "%s", err.message);
     qn_buf_done(&text);
     qn_terms_init(&terms, scenario, &options, &learned);
     qn_scenario_free(scenario);
     return terms.in;
+}
+
+static struct qn_judge_input terms_of(const char *load)
+{
+    return terms_with(load, "");
 }
 
 static void begin(void)
@@ -128,4 +134,11 @@ Test(terms, expressions_in_braces_become_numbers)
                      QN_STR("send \"{\\\"a\\\":1}\"")));
     cr_expect_not(any);
     qn_arena_done(&arena);
+}
+
+Test(terms, a_scenario_may_give_more_grace_unless_it_is_declared)
+{
+    cr_expect_eq(terms_with("ok", ",\"grace\":\"3*VH\"").grace_ms, 30000);
+    options.is_grace_said = true;
+    cr_expect_eq(terms_with("ok", ",\"grace\":\"3*VH\"").grace_ms, 7000);
 }

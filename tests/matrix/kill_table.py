@@ -149,6 +149,7 @@ DECLARED = {
     "lease.heartbeat-call-fails": (["--heartbeat", "yes"], []),
     "lease.buffer-protected": (["--heartbeat", "yes"], []),
     "shutdown.heartbeat-while-draining": (["--heartbeat", "yes"], []),
+    "fifo.parallel-across-groups": (["--concurrency", "4"], []),
     "outbox.publish-atomic": (["--output-queue", "output"], ["--publish"]),
     "retry.delayed-queue": (["--retry-queue", "retry"], ["--retry-queue", "{retry_queue_url}"]),
     "std.reorder": ([], ["--state"]),

@@ -333,6 +333,38 @@ static double canaries(struct qn_expression *x, const struct arguments *a)
     return count;
 }
 
+static bool has_text(struct qn_str line, struct qn_str part)
+{
+    return part.len > 0 && qn_str_find(line, part) < line.len;
+}
+
+/* Lines of its log that name one of these messages: by the queue's id, the key, or the id of the
+ * payload, which has the number of the key. */
+static double printed(struct qn_expression *x, const struct arguments *a)
+{
+    const struct qn_history *history = x->in->history;
+    double count = 0;
+
+    x->pattern = QN_STR("log");
+    for (size_t i = 0; i < history->count; i++) {
+        struct qn_str line = history->events[i].reason;
+        bool names_any = false;
+        for (size_t j = 0; j < history->count && history->events[i].kind == QN_CHECK_LOG; j++) {
+            const struct qn_check_event *sent = &history->events[j];
+            char id[32] = "";
+            if (sent->kind != QN_CHECK_LOAD || names_any || !is_about(x->in, sent, a->items[0])) {
+                continue;
+            }
+            struct qn_str number = qn_str_from(sent->k, sent->k.len > 2 ? 2 : sent->k.len);
+            (void)snprintf(id, sizeof(id), "m-%.*s", QN_STR_ARG(qn_str_first(number, 20)));
+            names_any = has_text(line, sent->mid) || has_text(line, sent->k) ||
+                        (number.len > 0 && has_text(line, qn_str_from_cstr(id)));
+        }
+        count += names_any;
+    }
+    return count;
+}
+
 static double exits(struct qn_expression *x, const struct arguments *a)
 {
     struct qn_finding ignored = {0};
@@ -403,6 +435,7 @@ static const struct function {
     {"dlq", 0, 1, dlq, "dlq() or dlq(KEY)"},
     {"version", 1, 1, version, "version(ENTITY)"},
     {"canaries", 0, 0, canaries, "canaries()"},
+    {"printed", 1, 1, printed, "printed(KEY)"},
     {"exits", 0, 0, exits, "exits()"},
     {"time", 1, 1, time_of, "time(MARK)"},
     {"declared", 1, 2, declared, "declared(NAME) or declared(NAME, WORD)"},

@@ -92,6 +92,9 @@ static void read_declared(struct qn_judge_input *in, const json_t *declared)
     in->poison = poison_of(declared);
     in->skips_in_group = is_text(declared, "fifo_on_failure", "skip");
     in->is_at_most_once = json_is_true(json_object_get(declared, "at_most_once"));
+    if (in->is_at_most_once && in->poison == QN_POISON_EITHER) {
+        in->poison = QN_POISON_DISCARD; /* what is deleted first ends nowhere when it fails */
+    }
     in->idempotency = is_text(declared, "idempotency", "none")         ? QN_IDEMPOTENCY_NONE
                       : is_text(declared, "idempotency", "message-id") ? QN_IDEMPOTENCY_MESSAGE_ID
                                                                        : QN_IDEMPOTENCY_KEY;
