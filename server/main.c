@@ -17,6 +17,7 @@ static const struct qn_word commands[] = {
     {"queues", qn_queues_main, "list the queues of a running server"},
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},
+    {"consume", qn_consume_main, "run a command for each message (quern consume QUEUE -- CMD)"},
     {"peek", qn_peek_main, "look at messages without receiving them"},
     {"lambda", qn_lambda_main, "invoke a function with the messages of a queue"},
     {"export", qn_export_main, "write the messages of a queue as JSON lines"},

@@ -3,23 +3,32 @@
 
 #include "client/consumer/internal.h"
 
-enum { RETRY_FIRST_MS = 200, RETRY_LAST_MS = 2000, RELEASES_MAX = 3 };
+enum { RETRY_FIRST_MS = 200, RETRY_LAST_MS = 2000, RELEASES_MAX = 3, HTTP_FORBIDDEN = 403 };
 
-static json_t *ack_input(const struct quern_consumer *c, struct quern_delivery *const *batch,
-                         size_t count)
+/* The lock is free during the call. */
+static bool call(struct quern_caller *caller, struct quern_delivery *const *batch, size_t count,
+                 struct quern_batch **ret_answer, struct quern_error *err)
 {
-    json_t *entries = json_array();
-    char id[24];
+    struct quern_consumer *c = caller->consumer;
+    struct quern_visibility_change changes[QUERN_BATCH_MAX];
+    char *handles[QUERN_BATCH_MAX];
+    bool is_deletion = batch[0]->visible_in_s == QUERN_DELETE;
 
     for (size_t i = 0; i < count; i++) {
-        (void)snprintf(id, sizeof(id), "%zu", i);
-        json_t *entry = json_pack("{s:s, s:s}", "Id", id, "ReceiptHandle", batch[i]->handle);
-        if (batch[i]->visible_in_s != QUERN_DELETE) {
-            json_object_set_new(entry, "VisibilityTimeout", json_integer(batch[i]->visible_in_s));
-        }
-        json_array_append_new(entries, entry);
+        handles[i] = qn_memory_copy_text(batch[i]->handle, strlen(batch[i]->handle));
+        changes[i] = (struct quern_visibility_change){handles[i], batch[i]->visible_in_s};
     }
-    return json_pack("{s:s, s:o}", "QueueUrl", c->options.queue_url, "Entries", entries);
+    (void)pthread_mutex_unlock(&c->lock);
+    bool ok = is_deletion
+                  ? quern_delete_message_batch(caller->client, c->options.queue_url,
+                                               (const char *const *)handles, count, ret_answer, err)
+                  : quern_change_visibility_batch(caller->client, c->options.queue_url, changes,
+                                                  count, ret_answer, err);
+    (void)pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < count; i++) {
+        qn_memory_free(handles[i]);
+    }
+    return ok;
 }
 
 /* Whether it would only be refused again, or comes back by its lease before it is of use. */
@@ -28,9 +37,8 @@ static bool is_hopeless(const struct quern_delivery *d, const struct quern_error
     if (d->visible_in_s != QUERN_DELETE && d->attempts >= RELEASES_MAX) {
         return true;
     }
-    bool is_refused = strcmp(err->code, "ReceiptHandleIsInvalid") == 0 ||
-                      strcmp(err->code, "InvalidParameterValue") == 0 ||
-                      strcmp(err->code, "MessageNotInflight") == 0;
+    /* Who may not delete now may be allowed to soon; a handle that is over stays over. */
+    bool is_refused = !err->is_retryable && err->http_status != HTTP_FORBIDDEN;
     return is_refused || d->due_ms >= d->lease_end_ms || d->is_lost;
 }
 
@@ -82,12 +90,11 @@ static void finish(struct quern_consumer *c, struct quern_delivery **deleted, si
 static void flush(struct quern_caller *caller, struct quern_delivery **batch, size_t count)
 {
     struct quern_consumer *c = caller->consumer;
-    json_t *input = ack_input(c, batch, count);
     bool is_deletion = batch[0]->visible_in_s == QUERN_DELETE;
     uint64_t numbers[QUERN_BATCH_MAX];
     struct quern_delivery *deleted[QUERN_BATCH_MAX];
     size_t deleted_count = 0;
-    json_t *answer = NULL;
+    struct quern_batch *answer = NULL;
     struct quern_error err;
     bool has_failed = false;
 
@@ -95,21 +102,19 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
         numbers[i] = batch[i]->handle_number;
     }
     quern_hand_call(batch, count);
-    (void)pthread_mutex_unlock(&c->lock);
-    bool ok = quern_client_call(caller->client,
-                                is_deletion ? "DeleteMessageBatch" : "ChangeMessageVisibilityBatch",
-                                input, &answer, &err);
-    json_decref(input);
-    (void)pthread_mutex_lock(&c->lock);
+    bool ok = call(caller, batch, count, &answer, &err);
     for (size_t i = 0; i < count; i++) {
-        bool failed = !ok || quern_entry_failed(answer, i, &err);
+        bool failed = !ok || !answer->entries[i].is_done;
         has_failed = has_failed || failed;
+        if (ok && failed) {
+            quern_entry_error(&answer->entries[i], &err);
+        }
         if (take_answer(c, batch[i], numbers[i], failed ? &err : NULL)) {
             batch[i]->is_in_call = true; /* nobody else takes it up meanwhile */
             deleted[deleted_count++] = batch[i];
         }
     }
-    json_decref(answer);
+    quern_answer_free(answer);
     if (has_failed) {
         (void)pthread_mutex_unlock(&c->lock);
         quern_tell_error(c, is_deletion ? "deletion.failed" : "release.failed", &err);

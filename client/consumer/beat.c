@@ -3,57 +3,48 @@
 
 #include "client/consumer/internal.h"
 #include "client/consumer/lease.h"
+#include "client/internal.h"
 
-static json_t *beat_input(const struct quern_consumer *c, struct quern_delivery *const *batch,
-                          size_t count)
+enum { HTTP_OK = 200 };
+
+void quern_entry_error(const struct quern_batch_entry *entry, struct quern_error *err)
 {
-    json_int_t seconds = (json_int_t)(c->hand.visibility_ms / 1000);
-    char id[24];
-
-    if (count == 1) {
-        return json_pack("{s:s, s:s, s:I}", "QueueUrl", c->options.queue_url, "ReceiptHandle",
-                         batch[0]->handle, "VisibilityTimeout", seconds);
-    }
-    json_t *entries = json_array();
-    for (size_t i = 0; i < count; i++) {
-        (void)snprintf(id, sizeof(id), "%zu", i);
-        json_array_append_new(entries, json_pack("{s:s, s:s, s:I}", "Id", id, "ReceiptHandle",
-                                                 batch[i]->handle, "VisibilityTimeout", seconds));
-    }
-    return json_pack("{s:s, s:o}", "QueueUrl", c->options.queue_url, "Entries", entries);
+    (void)quern_fail(err, entry->code, HTTP_OK, "%s", entry->message);
+    err->is_retryable = entry->is_retryable;
+    err->is_unknown = entry->is_unknown;
 }
 
-bool quern_entry_failed(const json_t *answer, size_t number, struct quern_error *err)
+/* One alone needs no batch. */
+static bool call(struct quern_caller *caller, struct quern_delivery *const *batch, size_t count,
+                 struct quern_batch **ret_answer, struct quern_error *err)
 {
-    size_t i;
-    const json_t *failed;
-    char id[24];
+    const struct quern_consumer *c = caller->consumer;
+    int64_t visibility_s = c->hand.visibility_ms / 1000;
+    struct quern_visibility_change changes[QUERN_BATCH_MAX];
+    char *handles[QUERN_BATCH_MAX];
 
-    (void)snprintf(id, sizeof(id), "%zu", number);
-    json_array_foreach(json_object_get(answer, "Failed"), i, failed)
-    {
-        const char *one = json_string_value(json_object_get(failed, "Id"));
-        const char *code = json_string_value(json_object_get(failed, "Code"));
-        const char *message = json_string_value(json_object_get(failed, "Message"));
-        if (one != NULL && strcmp(one, id) == 0) {
-            memset(err, 0, sizeof(*err));
-            (void)snprintf(err->code, sizeof(err->code), "%s", code != NULL ? code : "?");
-            (void)snprintf(err->message, sizeof(err->message), "%s",
-                           message != NULL ? message : "");
-            err->http_status = 200;
-            return true;
-        }
+    for (size_t i = 0; i < count; i++) {
+        handles[i] = qn_memory_copy_text(batch[i]->handle, strlen(batch[i]->handle));
+        changes[i] = (struct quern_visibility_change){handles[i], visibility_s};
     }
-    return false;
+    (void)pthread_mutex_unlock(&caller->consumer->lock);
+    bool ok = count == 1 ? quern_change_visibility(caller->client, c->options.queue_url, handles[0],
+                                                   visibility_s, err)
+                         : quern_change_visibility_batch(caller->client, c->options.queue_url,
+                                                         changes, count, ret_answer, err);
+    (void)pthread_mutex_lock(&caller->consumer->lock);
+    for (size_t i = 0; i < count; i++) {
+        qn_memory_free(handles[i]);
+    }
+    return ok;
 }
 
 /* Under the lock, which is free during the call. */
 static void extend(struct quern_caller *caller, struct quern_delivery **batch, size_t count)
 {
     struct quern_consumer *c = caller->consumer;
-    json_t *input = beat_input(c, batch, count);
     uint64_t numbers[QUERN_BATCH_MAX];
-    json_t *answer = NULL;
+    struct quern_batch *answer = NULL;
     struct quern_error err;
     int64_t asked_at_ms = quern_consumer_now_ms(c);
 
@@ -61,22 +52,20 @@ static void extend(struct quern_caller *caller, struct quern_delivery **batch, s
         batch[i]->is_beating = true;
         numbers[i] = batch[i]->handle_number;
     }
-    (void)pthread_mutex_unlock(&c->lock);
-    bool ok = quern_client_call(
-        caller->client, count == 1 ? "ChangeMessageVisibility" : "ChangeMessageVisibilityBatch",
-        input, &answer, &err);
-    json_decref(input);
-    (void)pthread_mutex_lock(&c->lock);
+    bool ok = call(caller, batch, count, &answer, &err);
     bool has_failed = !ok;
     for (size_t i = 0; i < count; i++) {
-        if (!ok || quern_entry_failed(answer, i, &err)) {
+        if (answer != NULL && !answer->entries[i].is_done) {
+            quern_entry_error(&answer->entries[i], &err);
             has_failed = true;
+        }
+        if (!ok || (answer != NULL && !answer->entries[i].is_done)) {
             quern_lease_failed(&c->hand, batch[i], numbers[i], &err, quern_consumer_now_ms(c));
         } else {
             quern_lease_extended(&c->hand, batch[i], numbers[i], asked_at_ms);
         }
     }
-    json_decref(answer);
+    quern_answer_free(answer);
     (void)pthread_cond_broadcast(&c->acks); /* a deletion may have waited for the answer */
     if (has_failed) {
         (void)pthread_mutex_unlock(&c->lock);

@@ -10,27 +10,20 @@ const char *quern_delivery_message_id(const struct quern_delivery *d)
 
 const char *quern_delivery_body(const struct quern_delivery *d, size_t *ret_len)
 {
-    const json_t *body = json_object_get(d->message, "Body");
-
     if (ret_len != NULL) {
-        *ret_len = json_string_length(body);
+        *ret_len = d->received->body_len;
     }
-    return json_string_value(body);
+    return d->received->body;
 }
 
-const json_t *quern_delivery_message(const struct quern_delivery *d)
+const struct quern_received *quern_delivery_received(const struct quern_delivery *d)
 {
-    return d->message;
-}
-
-const char *quern_delivery_attribute(const struct quern_delivery *d, const char *name)
-{
-    return json_string_value(json_object_get(json_object_get(d->message, "Attributes"), name));
+    return d->received;
 }
 
 const char *quern_delivery_group(const struct quern_delivery *d)
 {
-    return quern_delivery_attribute(d, "MessageGroupId");
+    return quern_received_system(d->received, "MessageGroupId");
 }
 
 int64_t quern_delivery_receive_count(const struct quern_delivery *d)

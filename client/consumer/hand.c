@@ -54,11 +54,19 @@ static void leave(struct qn_map *lanes, struct quern_lane *lane)
     }
 }
 
+void quern_arrivals_leave(struct quern_arrivals *arrivals)
+{
+    if (--arrivals->users == 0) {
+        quern_answer_free(arrivals->messages);
+        qn_memory_free(arrivals);
+    }
+}
+
 static void free_delivery(struct quern_hand *hand, struct quern_delivery *d)
 {
     leave(&hand->groups, d->group);
     leave(&hand->tenants, d->tenant);
-    json_decref(d->message);
+    quern_arrivals_leave(d->arrivals);
     qn_memory_free(d->handle);
     if (d->cancel_fd >= 0) {
         (void)close(d->cancel_fd);
@@ -80,11 +88,6 @@ void quern_hand_done(struct quern_hand *hand)
     qn_map_done(&hand->tenants);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
-}
-
 static void set_handle(struct quern_delivery *d, const char *handle)
 {
     qn_memory_free(d->handle);
@@ -100,26 +103,28 @@ static void begin_lease(const struct quern_hand *hand, struct quern_delivery *d,
     d->is_lost = false;
 }
 
-static int64_t told_count(const json_t *message)
+static int64_t told_count(const struct quern_received *received)
 {
-    const char *told = text_of(json_object_get(message, "Attributes"), "ApproximateReceiveCount");
-    int64_t count;
+    int64_t count = quern_received_number(received, "ApproximateReceiveCount");
 
-    return qn_str_to_int64(qn_str_from_cstr(told), 1, INT64_MAX, &count) ? count : 1;
+    return count > 0 ? count : 1;
 }
 
-static struct quern_delivery *new_delivery(struct quern_hand *hand, json_t *message_take,
-                                           const char *id)
+static struct quern_delivery *new_delivery(struct quern_hand *hand,
+                                           const struct quern_received *received,
+                                           struct quern_arrivals *arrivals)
 {
     struct quern_delivery *d = qn_memory_new(sizeof(*d));
+    const char *group = quern_received_system(received, "MessageGroupId");
+    const char *tenant = hand->is_fifo ? NULL : group;
 
-    d->message = message_take;
-    d->id = id;
+    d->received = received;
+    d->arrivals = arrivals;
+    d->id = received->message_id;
     d->cancel_fd = -1;
     d->beats = hand->beat_interval_ms > 0;
-    const char *group = text_of(json_object_get(message_take, "Attributes"), "MessageGroupId");
+    arrivals->users++;
     d->group = hand->is_fifo ? enter(&hand->groups, group) : NULL;
-    const char *tenant = hand->is_fifo ? NULL : group;
     if (hand->tenant != NULL) {
         tenant = hand->tenant(hand->state, d);
     }
@@ -127,38 +132,31 @@ static struct quern_delivery *new_delivery(struct quern_hand *hand, json_t *mess
     return d;
 }
 
-struct quern_delivery *quern_hand_admit_take(struct quern_hand *hand, json_t *message_take,
-                                             int64_t now_ms, bool *ret_is_new)
+struct quern_delivery *quern_hand_admit(struct quern_hand *hand,
+                                        const struct quern_received *received,
+                                        struct quern_arrivals *arrivals, int64_t now_ms)
 {
-    const char *id = text_of(message_take, "MessageId");
-    const char *handle = text_of(message_take, "ReceiptHandle");
-
-    if (id == NULL || handle == NULL) {
-        json_decref(message_take);
-        return NULL;
-    }
+    const char *id = received->message_id;
     struct qn_map_node *known = qn_map_find(&hand->by_id, hash_of(id), id);
     struct quern_delivery *d =
         known != NULL ? QN_CONTAINER(known, struct quern_delivery, node) : NULL;
-    *ret_is_new = d == NULL;
+
     hand->counters.received++;
     if (d != NULL) {
-        set_handle(d, handle);
-        d->receive_count = told_count(message_take);
         hand->counters.redelivered++;
-        json_decref(message_take);
     } else {
-        d = new_delivery(hand, message_take, id);
-        set_handle(d, handle);
-        d->receive_count = told_count(message_take);
+        d = new_delivery(hand, received, arrivals);
         qn_map_insert(&hand->by_id, &d->node, hash_of(id));
         TAILQ_INSERT_TAIL(&hand->all, d, all);
         TAILQ_INSERT_TAIL(&hand->waiting, d, waiting);
         hand->counters.in_hand++;
         hand->counters.waiting++;
     }
+    set_handle(d, received->receipt_handle);
+    d->receive_count = told_count(received);
     begin_lease(hand, d, now_ms);
-    if (*ret_is_new && (hand->is_draining || (d->group != NULL && d->group->returning > 0))) {
+    bool goes_back = hand->is_draining || (d->group != NULL && d->group->returning > 0);
+    if (known == NULL && goes_back) {
         quern_hand_settle(hand, d, 0, now_ms);
     }
     return d;

@@ -5,8 +5,8 @@
 
 #include <sys/queue.h>
 
-#include "client/consumer.h"
 #include "client/consumer/limits.h"
+#include "client/quern_consumer.h"
 #include "server/base/map.h"
 
 enum { QUERN_DELETE = -1 };
@@ -22,6 +22,12 @@ struct quern_lane {
     uint64_t passed;   /* number of the collection in which one of them was left out */
 };
 
+/* An answer to a receive; freed with the last message of it that is in hand. */
+struct quern_arrivals {
+    struct quern_messages *messages;
+    size_t users;
+};
+
 enum quern_stage { QUERN_WAITING, QUERN_AT_WORK, QUERN_SETTLING };
 
 struct quern_delivery {
@@ -30,7 +36,8 @@ struct quern_delivery {
     TAILQ_ENTRY(quern_delivery) waiting;
     TAILQ_ENTRY(quern_delivery) settling;
     struct quern_consumer *consumer; /* for its lock; NULL in tests without one */
-    json_t *message;
+    const struct quern_received *received;
+    struct quern_arrivals *arrivals; /* what it lies in */
     const char *id;
     struct quern_lane *group;  /* of a FIFO queue, or NULL */
     struct quern_lane *tenant; /* or NULL */
@@ -98,10 +105,13 @@ void quern_hand_done(struct quern_hand *hand);
 /* How many messages to ask for in one more receive; 0: none now. A worker must be free that no
  * receive under way works for, and nothing waits that could begin. */
 int64_t quern_hand_ask(struct quern_hand *hand, int64_t now_ms);
-/* A message that arrived; its reference is the hand's from here. NULL when it has no id or handle.
- * One that is in hand already gets the new handle, and its lease begins anew. */
-struct quern_delivery *quern_hand_admit_take(struct quern_hand *hand, json_t *message_take,
-                                             int64_t now_ms, bool *ret_is_new);
+/* A message that arrived. One that is in hand already gets the new handle, and its lease begins
+ * anew. */
+struct quern_delivery *quern_hand_admit(struct quern_hand *hand,
+                                        const struct quern_received *received,
+                                        struct quern_arrivals *arrivals, int64_t now_ms);
+/* Who made the arrivals was their first user, and is so no longer. */
+void quern_arrivals_leave(struct quern_arrivals *arrivals);
 /* What to begin now, or NULL: then *ret_wait_ms says when to ask again (below 0: when something has
  * changed). What waited for too long, so that its lease is over, is dropped; what has to go back
  * for its tenant's sake is settled. */

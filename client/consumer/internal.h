@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "client/consumer.h"
 #include "client/consumer/hand.h"
+#include "client/quern_consumer.h"
 #include "server/base/random.h"
 
 enum { QUERN_RECEIVERS_MAX = 16 };
@@ -61,8 +61,8 @@ void *quern_work_loop(void *caller);
 void *quern_ack_loop(void *caller);
 void *quern_beat_loop(void *caller);
 
-/* Whether the entry with this number, which is its id, is among those of the answer that failed. */
-bool quern_entry_failed(const json_t *answer, size_t number, struct quern_error *err);
+/* Makes an error of an entry that failed. */
+void quern_entry_error(const struct quern_batch_entry *entry, struct quern_error *err);
 
 /* What the handler, and what stands around it, says of a message; *ret_deletes: whether it is to be
  * deleted. */

@@ -123,7 +123,8 @@ static bool says_lost(const struct quern_error *err)
 {
     return strcmp(err->code, "MessageNotInflight") == 0 ||
            strcmp(err->code, "ReceiptHandleIsInvalid") == 0 ||
-           strcmp(err->code, "InvalidParameterValue") == 0;
+           strcmp(err->code, "InvalidParameterValue") == 0 ||
+           strcmp(err->code, "InvalidParameterValueException") == 0;
 }
 
 void quern_lease_failed(struct quern_hand *hand, struct quern_delivery *d, uint64_t handle_number,

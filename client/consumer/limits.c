@@ -1,8 +1,8 @@
 /* Token bucket, circuit breaker, and the formula of how many workers there may be. */
 #include <math.h>
 
-#include "client/consumer.h"
 #include "client/consumer/limits.h"
+#include "client/quern_consumer.h"
 
 #define ROUNDING 1e-6 /* what sums of fractions may be off */
 

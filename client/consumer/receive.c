@@ -1,82 +1,38 @@
 /* Receiving: when there is room, one poll after the other, with pauses after failures. */
-#include <string.h>
-
 #include "client/consumer/internal.h"
 #include "server/base/clock.h"
-#include "server/base/digest.h"
 
 enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 5000, ATTEMPT_ID_CHARS = 37 };
 
-static bool is_as_sent(const json_t *message)
+static int64_t age_ms(const struct quern_received *received)
 {
-    const json_t *body = json_object_get(message, "Body");
-    const char *told = json_string_value(json_object_get(message, "MD5OfBody"));
-    uint8_t digest[16];
-    char sum[33];
-
-    if (!json_is_string(body)) {
-        return false;
-    }
-    qn_digest_md5(qn_str(json_string_value(body), json_string_length(body)), digest);
-    qn_digest_hex(digest, sizeof(digest), sum);
-    return told == NULL || strcmp(told, sum) == 0;
-}
-
-static int64_t age_ms(const struct quern_delivery *d)
-{
-    const char *sent = quern_delivery_attribute(d, "SentTimestamp");
+    int64_t sent_at_ms = quern_received_number(received, "SentTimestamp");
     const struct qn_clock clock = qn_clock_system();
-    int64_t sent_at_ms;
-
-    if (!qn_str_to_int64(qn_str_from_cstr(sent), 0, INT64_MAX, &sent_at_ms)) {
-        return 0;
-    }
     int64_t age = clock.now_ms(clock.state) - sent_at_ms;
-    return age > 0 ? age : 0;
+
+    return sent_at_ms >= 0 && age > 0 ? age : 0;
 }
 
-/* Under the lock. What was damaged on its way comes back by its lease. */
-static void admit(struct quern_consumer *c, json_t *messages, int64_t asked)
+/* Under the lock. */
+static void admit(struct quern_consumer *c, struct quern_messages *messages_take, int64_t asked)
 {
+    struct quern_arrivals *arrivals = qn_memory_new(sizeof(*arrivals));
     int64_t now_ms = quern_consumer_now_ms(c);
-    int64_t count = (int64_t)json_array_size(messages);
+    size_t count = messages_take->count;
 
+    *arrivals = (struct quern_arrivals){messages_take, 1};
     c->hand.counters.receives++;
     c->hand.counters.empty_receives += count == 0;
     c->receive_failures = 0;
-    c->last_was_full = count > 0 && count >= asked;
-    while (json_array_size(messages) > 0) {
-        json_t *message = json_incref(json_array_get(messages, 0));
-        bool is_new = false;
-        (void)json_array_remove(messages, 0);
-        if (!is_as_sent(message)) {
-            json_decref(message);
-            continue;
-        }
-        struct quern_delivery *d = quern_hand_admit_take(&c->hand, message, now_ms, &is_new);
-        if (d != NULL) {
-            d->consumer = c;
-            c->hand.counters.newest_age_ms = age_ms(d);
-            (void)pthread_cond_signal(&c->work);
-        }
+    c->last_was_full = count > 0 && (int64_t)count >= asked;
+    for (size_t i = 0; i < count; i++) {
+        const struct quern_received *received = &messages_take->items[i];
+        quern_hand_admit(&c->hand, received, arrivals, now_ms)->consumer = c;
+        c->hand.counters.newest_age_ms = age_ms(received);
+        (void)pthread_cond_signal(&c->work);
     }
+    quern_arrivals_leave(arrivals);
     quern_consumer_wake(c);
-}
-
-static json_t *receive_input(const struct quern_consumer *c, int64_t asked, const char *attempt_id)
-{
-    json_t *input = json_pack("{s:s, s:[s], s:[s], s:I, s:I}", "QueueUrl", c->options.queue_url,
-                              "MessageSystemAttributeNames", "All", "MessageAttributeNames", "All",
-                              "MaxNumberOfMessages", (json_int_t)asked, "WaitTimeSeconds",
-                              (json_int_t)c->options.wait_s);
-
-    if (c->options.visibility_s > 0) {
-        json_object_set_new(input, "VisibilityTimeout", json_integer(c->options.visibility_s));
-    }
-    if (c->is_fifo) {
-        json_object_set_new(input, "ReceiveRequestAttemptId", json_string(attempt_id));
-    }
-    return input;
 }
 
 /* Under the lock. A receive beside another is worth while only when there is much to receive. */
@@ -126,18 +82,22 @@ static void name_attempt(struct quern_consumer *c, char attempt_id[ATTEMPT_ID_CH
 static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[ATTEMPT_ID_CHARS])
 {
     struct quern_consumer *c = caller->consumer;
-    json_t *input = receive_input(c, asked, attempt_id);
-    json_t *answer = NULL;
+    const struct quern_receive_options options = {
+        .max_messages = asked,
+        .wait_s = c->options.wait_s,
+        .visibility_s = c->options.visibility_s > 0 ? c->options.visibility_s : QUERN_NOT_GIVEN,
+        .attempt_id = c->is_fifo ? attempt_id : NULL,
+    };
+    struct quern_messages *messages = NULL;
     struct quern_error err;
 
     c->hand.promised += asked;
     (void)pthread_mutex_unlock(&c->lock);
-    bool ok = quern_client_call(caller->client, "ReceiveMessage", input, &answer, &err);
-    json_decref(input);
+    bool ok =
+        quern_receive_message(caller->client, c->options.queue_url, &options, &messages, &err);
     (void)pthread_mutex_lock(&c->lock);
     c->hand.promised -= asked;
     if (ok) {
-        json_t *messages = json_object_get(answer, "Messages");
         admit(c, messages, asked);
         name_attempt(c, attempt_id);
     } else if (!c->hand.is_draining) {
@@ -146,7 +106,6 @@ static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[
         quern_tell_error(c, "receive.failed", &err);
         (void)pthread_mutex_lock(&c->lock);
     }
-    json_decref(answer);
 }
 
 void *quern_receive_loop(void *state)

@@ -53,7 +53,7 @@ json_t *quern_tell_ids(const struct quern_delivery *d)
     json_t *fields = json_pack("{s:s, s:I}", "message_id", d->id, "receive_count",
                                (json_int_t)quern_delivery_receive_count(d));
     const char *group = quern_delivery_group(d);
-    const char *trace = quern_delivery_attribute(d, "AWSTraceHeader");
+    const char *trace = quern_received_system(d->received, "AWSTraceHeader");
 
     if (group != NULL) {
         json_object_set_new(fields, "group", json_string(group));

@@ -17,6 +17,8 @@ int qn_explain_main(int argc, char **argv);
 int qn_queues_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
+/* 2 also when the options do not fit the queue. */
+int qn_consume_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
 int qn_purge_main(int argc, char **argv);
 /* 1 also when not all messages could be read, or given back. */

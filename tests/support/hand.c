@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "client/codec.h"
+
 void hand_fixture_init(struct quern_hand *hand)
 {
     *hand = (struct quern_hand){
@@ -10,22 +12,35 @@ void hand_fixture_init(struct quern_hand *hand)
     quern_hand_init(hand);
 }
 
+/* All that is told of a message, in one piece. */
+struct told {
+    struct quern_messages messages;
+    struct quern_received received;
+    struct quern_pair system[2];
+    char id[32];
+    char count[24];
+};
+
 struct quern_delivery *hand_fixture_admit(struct quern_hand *hand, const char *id,
                                           const char *handle, const char *group, int64_t count,
                                           int64_t now_ms)
 {
-    char number[24];
-    bool is_new;
+    struct told *told = quern_answer_new(sizeof(*told));
+    struct quern_arrivals *arrivals = qn_memory_new(sizeof(*arrivals));
 
-    (void)snprintf(number, sizeof(number), "%lld", (long long)count);
-    json_t *message =
-        json_pack("{s:s, s:s, s:s, s:{s:s}}", "MessageId", id, "ReceiptHandle", handle, "Body", "b",
-                  "Attributes", "ApproximateReceiveCount", number);
-    if (group != NULL) {
-        json_object_set_new(json_object_get(message, "Attributes"), "MessageGroupId",
-                            json_string(group));
-    }
-    return quern_hand_admit_take(hand, message, now_ms, &is_new);
+    (void)snprintf(told->id, sizeof(told->id), "%s", id);
+    (void)snprintf(told->count, sizeof(told->count), "%lld", (long long)count);
+    told->system[0] = (struct quern_pair){"ApproximateReceiveCount", told->count};
+    told->system[1] = (struct quern_pair){"MessageGroupId", group};
+    told->received = (struct quern_received){.message_id = told->id,
+                                             .receipt_handle = handle,
+                                             .body = "b",
+                                             .body_len = 1,
+                                             .system = {told->system, group != NULL ? 2 : 1}};
+    *arrivals = (struct quern_arrivals){&told->messages, 1};
+    struct quern_delivery *d = quern_hand_admit(hand, &told->received, arrivals, now_ms);
+    quern_arrivals_leave(arrivals);
+    return d;
 }
 
 struct quern_delivery *hand_fixture_begin(struct quern_hand *hand, int64_t now_ms)

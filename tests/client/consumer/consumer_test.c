@@ -1,6 +1,6 @@
 /* The whole runtime against a real server process. */
-#include "client/consumer.h"
 #include "client/internal.h"
+#include "client/quern_consumer.h"
 
 #include <criterion/criterion.h>
 #include <poll.h>

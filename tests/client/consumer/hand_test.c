@@ -44,16 +44,6 @@ Test(consumer_hand, copy_gives_a_lost_lease_back)
     cr_expect_not(d->is_lost);
 }
 
-Test(consumer_hand, message_without_an_id_or_a_handle_is_not_taken)
-{
-    bool is_new;
-
-    cr_expect_null(quern_hand_admit_take(&hand, json_pack("{s:s}", "MessageId", "a"), 0, &is_new));
-    cr_expect_null(
-        quern_hand_admit_take(&hand, json_pack("{s:s}", "ReceiptHandle", "h"), 0, &is_new));
-    cr_expect_eq(hand.counters.in_hand, 0);
-}
-
 Test(consumer_hand, what_arrives_while_draining_goes_back_at_once)
 {
     hand.is_draining = true;

@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-#include "client/consumer.h"
+#include "client/quern_consumer.h"
 
 Test(consumer_limits, bucket_gives_its_burst_then_its_rate)
 {

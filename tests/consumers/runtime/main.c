@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/consumer.h"
+#include "client/quern_consumer.h"
 #include "tests/consumers/worker/worker.h"
 
 enum { SINK_TIMEOUT_MS = 60000 };

@@ -41,12 +41,11 @@ struct quern_delivery;
 const char *quern_delivery_message_id(const struct quern_delivery *delivery);
 /* UTF-8, NUL-terminated; ret_len may be NULL. */
 const char *quern_delivery_body(const struct quern_delivery *delivery, size_t *ret_len);
-/* The message as the API model has it, with all attributes. Borrowed. */
-const json_t *quern_delivery_message(const struct quern_delivery *delivery);
+/* The message as it came, with all attributes. Its receipt handle is that of its first arrival,
+ * which may not be the newest. */
+const struct quern_received *quern_delivery_received(const struct quern_delivery *delivery);
 /* MessageGroupId, or NULL. */
 const char *quern_delivery_group(const struct quern_delivery *delivery);
-/* A system attribute such as "SentTimestamp", or NULL. */
-const char *quern_delivery_attribute(const struct quern_delivery *delivery, const char *name);
 /* How often it has been received, this time included; at least 1. It may grow meanwhile. */
 int64_t quern_delivery_receive_count(const struct quern_delivery *delivery);
 /* The work is to end now, done or not: its lease is lost, it takes longer than `work_max_ms`, or

@@ -1,0 +1,182 @@
+/* A process for a message: start it, feed it, wait for it, end it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/base/clock.h"
+#include "server/cli/consume.h"
+
+enum {
+    KILL_AFTER_MS = 400, /* after SIGTERM */
+    TICK_MS = 20,        /* how often to look where the kernel cannot tell */
+    NOT_STARTED = 127
+};
+
+struct process {
+    pid_t pid;
+    int pid_fd; /* readable at its end; -1 on an old kernel */
+    int stdin_fd;
+    const char *body;
+    size_t left;
+    int cancel_fd;
+    int64_t kill_at_ms; /* 0: it has not been told to end */
+    bool is_killed;
+};
+
+/* In the new process, between fork and exec: nothing that allocates. */
+static _Noreturn void become(const struct qn_consume *consume, char **environment, int stdin_fd)
+{
+    sigset_t none;
+
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would hear its exit code */
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)dup2(stdin_fd, STDIN_FILENO);
+    (void)execvpe(consume->command[0], consume->command, environment);
+    static const char complaint[] = "error consume: the command cannot be started\n";
+    (void)!write(STDERR_FILENO, complaint, sizeof(complaint) - 1);
+    _exit(NOT_STARTED);
+}
+
+static bool start(const struct qn_consume *consume, char **environment, struct process *process)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return false;
+    }
+    process->pid = fork();
+    if (process->pid == 0) {
+        become(consume, environment, ends[0]);
+    }
+    (void)close(ends[0]);
+    if (process->pid < 0) {
+        (void)close(ends[1]);
+        return false;
+    }
+    (void)setpgid(process->pid, process->pid); /* whoever comes first */
+    (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    process->stdin_fd = ends[1];
+    process->pid_fd = pidfd_open(process->pid, 0);
+    return true;
+}
+
+static void stop_feeding(struct process *process)
+{
+    if (process->stdin_fd >= 0) {
+        (void)close(process->stdin_fd);
+        process->stdin_fd = -1;
+    }
+}
+
+static void feed(struct process *process)
+{
+    ssize_t written = write(process->stdin_fd, process->body, process->left);
+
+    if (written > 0) {
+        process->body += written;
+        process->left -= (size_t)written;
+    }
+    bool has_failed = written < 0 && errno != EAGAIN && errno != EINTR; /* it does not read */
+    if (process->left == 0 || has_failed) {
+        stop_feeding(process);
+    }
+}
+
+/* SIGTERM first; when that is of no use, SIGKILL. */
+static void end(struct process *process, int64_t now_ms)
+{
+    if (process->kill_at_ms == 0) {
+        process->kill_at_ms = now_ms + KILL_AFTER_MS;
+        (void)kill(-process->pid, SIGTERM);
+        stop_feeding(process);
+    } else if (now_ms >= process->kill_at_ms && !process->is_killed) {
+        process->is_killed = true;
+        (void)kill(-process->pid, SIGKILL);
+    }
+}
+
+static int wait_for_change(struct process *process, struct pollfd fds[3], int64_t now_ms)
+{
+    int64_t wait_ms = process->pid_fd >= 0 ? -1 : TICK_MS;
+
+    fds[0] = (struct pollfd){.fd = process->stdin_fd, .events = POLLOUT};
+    fds[1] = (struct pollfd){.fd = process->pid_fd, .events = POLLIN};
+    fds[2] =
+        (struct pollfd){.fd = process->kill_at_ms == 0 ? process->cancel_fd : -1, .events = POLLIN};
+    if (process->kill_at_ms != 0 && !process->is_killed) {
+        int64_t left_ms = process->kill_at_ms > now_ms ? process->kill_at_ms - now_ms : 0;
+        wait_ms = wait_ms >= 0 && wait_ms < left_ms ? wait_ms : left_ms;
+    }
+    return poll(fds, 3, (int)wait_ms);
+}
+
+static int wait_for_end(struct process *process)
+{
+    struct pollfd fds[3];
+    int status;
+
+    while (waitpid(process->pid, &status, WNOHANG) == 0) {
+        (void)wait_for_change(process, fds, qn_clock_monotonic_ms());
+        if (fds[2].revents != 0 || process->kill_at_ms != 0) {
+            end(process, qn_clock_monotonic_ms());
+        }
+        if (fds[0].revents != 0 && process->stdin_fd >= 0) {
+            feed(process);
+        }
+    }
+    if (process->kill_at_ms != 0) {
+        (void)kill(-process->pid, SIGKILL); /* what it left behind */
+    }
+    stop_feeding(process);
+    if (process->pid_fd >= 0) {
+        (void)close(process->pid_fd);
+    }
+    return status;
+}
+
+static struct quern_result result_of(int status)
+{
+    struct quern_result result = quern_retry(-1);
+
+    if (WIFSIGNALED(status)) {
+        (void)snprintf(result.reason, sizeof(result.reason), "ended by signal %d",
+                       WTERMSIG(status));
+        return result;
+    }
+    int code = WEXITSTATUS(status);
+    if (code == 0) {
+        return quern_done();
+    }
+    if (code == QN_CONSUME_PERMANENT) {
+        return quern_permanent("exit code 65");
+    }
+    (void)snprintf(result.reason, sizeof(result.reason), "exit code %d", code);
+    return result;
+}
+
+struct quern_result qn_consume_handle(void *state, struct quern_delivery *delivery)
+{
+    const struct qn_consume *consume = state;
+    char **environment = qn_consume_environment(consume, delivery, environ);
+    struct process process = {.cancel_fd = quern_delivery_cancel_fd(delivery)};
+    struct quern_result result = quern_retry(-1);
+
+    process.body = quern_delivery_body(delivery, &process.left);
+    if (start(consume, environment, &process)) {
+        result = result_of(wait_for_end(&process));
+    } else {
+        (void)snprintf(result.reason, sizeof(result.reason), "no process: %s", strerror(errno));
+    }
+    qn_consume_environment_free(environment);
+    return result;
+}

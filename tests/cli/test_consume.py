@@ -1,0 +1,202 @@
+"""`quern consume`: any command becomes a consumer."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from commands import environment, refused, run
+from exchange import process
+
+LIMIT_S = 40
+
+
+@pytest.fixture
+def server(start):
+    return start("--queue", "orders", "--queue", "kept", "--queue", "jobs.fifo", clock="real")
+
+
+@pytest.fixture
+def quern(server):
+    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
+
+
+@pytest.fixture
+def send(quern):
+    def one(*words, **how):
+        answer = quern("send", *words, **how)
+        assert answer.returncode == 0, answer
+    return one
+
+
+class Consumer:
+    def __init__(self, server, words):
+        self.process = subprocess.Popen([process.program(), "consume", *words], text=True,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        env=environment(AWS_ENDPOINT_URL=server.endpoint))
+
+    def stop(self, number=signal.SIGTERM):
+        """Exit code and the lines that it wrote."""
+        self.process.send_signal(number)
+        _, written = self.process.communicate(timeout=LIMIT_S)
+        assert process.SANITIZER.search(written) is None, written
+        return self.process.returncode, [json.loads(line) for line in written.splitlines()]
+
+
+@pytest.fixture
+def consume(server):
+    started = []
+
+    def start_one(*words):
+        started.append(Consumer(server, words))
+        return started[-1]
+
+    yield start_one
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+def until(holds):
+    deadline = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def script(tmp_path, text):
+    path = tmp_path / "work.sh"
+    path.write_text("out=%s\n%s\n" % (tmp_path, text))
+    return ["--", "sh", str(path)]
+
+
+def counts(server, queue):
+    found = server.control("GET", "/_quern/queues/" + queue)[1]
+    return sum(found[kind] for kind in ("visible", "in_flight", "delayed"))
+
+
+def test_the_command_gets_the_body_on_stdin_and_the_rest_in_its_environment(server, send, consume, tmp_path):
+    send("jobs.fifo", 'a "body" \u20ac', "--group", "g-1", "--deduplication", "d")
+    one = consume("jobs.fifo", *script(tmp_path, """
+        cat >$out/body
+        env | grep ^QUERN_ | sort >$out/env
+        mv $out/env $out/done"""))
+    until(lambda: (tmp_path / "done").exists())
+    until(lambda: counts(server, "jobs.fifo") == 0)
+    assert one.stop()[0] == 0
+    assert (tmp_path / "body").read_text() == 'a "body" \u20ac'
+    told = dict(line.split("=", 1) for line in (tmp_path / "done").read_text().splitlines())
+    assert told["QUERN_MESSAGE_RECEIVE_COUNT"] == "1"
+    assert told["QUERN_MESSAGE_GROUP"] == "g-1"
+    assert told["QUERN_MESSAGE_DEDUPLICATION"] == "d"
+    assert len(told["QUERN_MESSAGE_ID"]) == 36
+    assert told["QUERN_QUEUE_URL"].endswith("/jobs.fifo")
+
+
+def test_exit_code_75_and_any_other_is_a_retry(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, """
+        echo >>$out/calls
+        case $(wc -l <$out/calls) in 1) exit 75;; 2) kill -9 $$;; 3) exit 3;; esac"""))
+    until(lambda: counts(server, "orders") == 0)
+    code, lines = one.stop()
+    assert code == 0
+    failures = [line for line in lines if line["event"] == "message.failed"]
+    assert [line["reason"] for line in failures] == ["exit code 75", "ended by signal 9", "exit code 3"]
+    assert [line["receive_count"] for line in failures] == [1, 2, 3]
+    assert {line["decision"] for line in failures} == {"retry"}
+
+
+def test_exit_code_65_goes_to_the_quarantine(server, quern, send, consume, tmp_path):
+    send("orders", "bad")
+    one = consume("orders", "--quarantine", "kept", *script(tmp_path, "exit 65"))
+    until(lambda: counts(server, "orders") == 0)
+    assert one.stop()[0] == 0
+    kept = json.loads(quern("receive", "kept", "--json").stdout)
+    message = kept["Messages"][0] if isinstance(kept, dict) else kept[0]
+    assert message["Body"] == "bad"
+    assert message["MessageAttributes"]["quern.reason"]["StringValue"] == "exit code 65"
+
+
+def test_exit_code_65_without_a_quarantine_is_left_to_the_redrive_policy(server, send, consume, tmp_path):
+    send("orders", "bad")
+    one = consume("orders", *script(tmp_path, "echo >>$out/calls; exit 65"))
+    until(lambda: (tmp_path / "calls").exists() and len((tmp_path / "calls").read_text()) >= 2)
+    assert one.stop()[0] == 0
+    assert counts(server, "orders") == 1
+
+
+def test_a_command_that_reads_nothing_of_a_large_body_is_no_trouble(server, send, consume, tmp_path):
+    send("orders", stdin="x" * 900_000)
+    one = consume("orders", *script(tmp_path, "exec <&-; exit 0"))
+    until(lambda: counts(server, "orders") == 0)
+    assert one.stop()[0] == 0
+
+
+def test_what_takes_too_long_is_ended_with_all_its_processes(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", "--timeout", "300ms", *script(tmp_path, """
+        [ $QUERN_MESSAGE_RECEIVE_COUNT = 1 ] || exit 0
+        trap '' TERM
+        sleep 1000 & echo $! >$out/pid
+        wait; sleep 1000"""))
+    until(lambda: counts(server, "orders") == 0)
+    assert one.stop()[0] == 0
+    child = pathlib.Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
+    until(lambda: not child.exists() or child.read_text().split()[2] == "Z")  # nobody may reap it
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_command_finish_and_ends_the_long_poll(server, send, consume, tmp_path, number):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, "touch $out/begun; sleep 1; touch $out/done"))
+    until(lambda: (tmp_path / "begun").exists())
+    code, lines = one.stop(number)
+    assert code == 0
+    assert (tmp_path / "done").exists()
+    assert counts(server, "orders") == 0
+    assert [line["to"] for line in lines if line["event"] == "state"] == ["running", "draining", "stopped"]
+
+
+def test_unfinished_work_is_given_back_at_the_end_of_the_grace(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", "--grace", "1s", *script(tmp_path, "touch $out/begun; sleep 1000"))
+    until(lambda: (tmp_path / "begun").exists())
+    begun = time.monotonic()
+    assert one.stop()[0] == 0
+    until(lambda: server.control("GET", "/_quern/queues/orders")[1]["visible"] == 1)
+    assert time.monotonic() - begun < 20  # its lease was of 30 s
+
+
+def test_lines_never_show_a_payload(server, send, consume, tmp_path):
+    send("orders", "CANARY")
+    one = consume("orders", *script(tmp_path, "echo >>$out/calls; exit 75"))
+    until(lambda: (tmp_path / "calls").exists())
+    _, lines = one.stop()
+    assert lines and "CANARY" not in json.dumps(lines)
+
+
+@pytest.mark.parametrize("words", [
+    ["orders"],
+    ["orders", "--"],
+    ["orders", "--heartbeat", "soon", "--", "true"],
+    ["orders", "--workers", "0", "--", "true"],
+    ["orders", "--rate", "fast", "--", "true"],
+    ["orders", "--grace", "10", "--", "true"],
+])
+def test_wrong_words_are_refused(words):
+    refused("consume", *words)
+
+
+def test_a_heartbeat_that_comes_too_late_for_the_queue_is_refused(server):
+    said = refused("consume", "orders", "--heartbeat", "26s", "--", "true", AWS_ENDPOINT_URL=server.endpoint)
+    assert "25000 ms" in said
+
+
+def test_a_queue_that_is_not_there_is_told(quern):
+    answer = quern("consume", "nowhere", "--", "true")
+    assert answer.returncode == 1
+    assert "QueueDoesNotExist" in answer.stderr
