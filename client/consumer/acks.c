@@ -50,8 +50,13 @@ static bool take_answer(struct quern_consumer *c, struct quern_delivery *d, uint
     bool is_deletion = d->visible_in_s == QUERN_DELETE;
 
     quern_hand_return(&c->hand, d);
-    if (d->handle_number != handle_number && is_deletion) {
-        d->due_ms = now_ms; /* it came again meanwhile: what counts is the newest handle */
+    if (d->handle_number != handle_number) { /* it came again meanwhile */
+        if (is_deletion) {
+            d->due_ms = now_ms; /* what counts is the newest handle */
+        } else {
+            c->hand.counters.released++;
+            quern_hand_restore(&c->hand, d, now_ms);
+        }
         return false;
     }
     if (err == NULL) {
@@ -93,6 +98,7 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
     bool is_deletion = batch[0]->visible_in_s == QUERN_DELETE;
     uint64_t numbers[QUERN_BATCH_MAX];
     struct quern_delivery *deleted[QUERN_BATCH_MAX];
+    uint64_t deleted_numbers[QUERN_BATCH_MAX];
     size_t deleted_count = 0;
     struct quern_batch *answer = NULL;
     struct quern_error err;
@@ -111,6 +117,7 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
         }
         if (take_answer(c, batch[i], numbers[i], failed ? &err : NULL)) {
             batch[i]->is_in_call = true; /* nobody else takes it up meanwhile */
+            deleted_numbers[deleted_count] = numbers[i];
             deleted[deleted_count++] = batch[i];
         }
     }
@@ -122,7 +129,12 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
     }
     finish(c, deleted, deleted_count);
     for (size_t i = 0; i < deleted_count; i++) {
-        quern_hand_remove(&c->hand, deleted[i]);
+        if (deleted[i]->handle_number == deleted_numbers[i]) {
+            quern_hand_remove(&c->hand, deleted[i]);
+        } else { /* a copy came during the finisher */
+            deleted[i]->is_in_call = false;
+            deleted[i]->result.outcome = QUERN_RETRY; /* it has been finished */
+        }
     }
     quern_consumer_wake(c);
 }

@@ -1,4 +1,6 @@
 /* Which of the settled messages share the next call. */
+#include <unistd.h>
+
 #include "client/consumer/hand.h"
 
 /* Others may come to share the call: for so long it waits, unless nothing can come. */
@@ -65,6 +67,29 @@ void quern_hand_call(struct quern_delivery *const *batch, size_t count)
             batch[i]->group->in_call++;
         }
     }
+}
+
+void quern_hand_restore(struct quern_hand *hand, struct quern_delivery *d, int64_t now_ms)
+{
+    if (hand->is_draining ||
+        d->is_running) { /* it cannot begin here: once more, with its new handle */
+        d->due_ms = now_ms;
+        d->visible_in_s = 0;
+        return;
+    }
+    TAILQ_REMOVE(&hand->settling, d, settling);
+    hand->settling_count--;
+    if (d->group != NULL) {
+        d->group->returning--;
+    }
+    if (d->cancel_fd >= 0) {
+        (void)close(d->cancel_fd);
+    }
+    d->cancel_fd = -1;
+    d->is_cancelled = false;
+    d->stage = QUERN_WAITING;
+    d->beats = hand->beat_interval_ms > 0;
+    quern_hand_queue(hand, d);
 }
 
 void quern_hand_return(struct quern_hand *hand, struct quern_delivery *d)

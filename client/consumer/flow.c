@@ -1,5 +1,5 @@
 /* From waiting to work, and how much more may come. */
-#include <string.h>
+#include <assert.h>
 
 #include "client/consumer/hand.h"
 
@@ -152,6 +152,7 @@ void quern_hand_end(struct quern_hand *hand, struct quern_delivery *d)
 void quern_hand_settle(struct quern_hand *hand, struct quern_delivery *d, int64_t visible_in_s,
                        int64_t now_ms)
 {
+    assert(d->stage != QUERN_SETTLING);
     if (d->stage == QUERN_WAITING) {
         TAILQ_REMOVE(&hand->waiting, d, waiting);
         hand->counters.waiting--;

@@ -132,6 +132,30 @@ static struct quern_delivery *new_delivery(struct quern_hand *hand,
     return d;
 }
 
+/* Sequence numbers are of 20 digits, and may grow. Source: API reference, SendMessage. */
+static bool is_before(const struct quern_delivery *a, const struct quern_delivery *b)
+{
+    struct qn_str left = qn_str_from_cstr(quern_received_system(a->received, "SequenceNumber"));
+    struct qn_str right = qn_str_from_cstr(quern_received_system(b->received, "SequenceNumber"));
+
+    return left.len != right.len ? left.len < right.len : qn_str_compare(left, right) < 0;
+}
+
+void quern_hand_queue(struct quern_hand *hand, struct quern_delivery *d)
+{
+    struct quern_delivery *behind;
+
+    hand->counters.waiting++;
+    TAILQ_FOREACH(behind, &hand->waiting, waiting)
+    {
+        if (d->group != NULL && behind->group == d->group && is_before(d, behind)) {
+            TAILQ_INSERT_BEFORE(behind, d, waiting);
+            return;
+        }
+    }
+    TAILQ_INSERT_TAIL(&hand->waiting, d, waiting);
+}
+
 struct quern_delivery *quern_hand_admit(struct quern_hand *hand,
                                         const struct quern_received *received,
                                         struct quern_arrivals *arrivals, int64_t now_ms)
@@ -148,9 +172,8 @@ struct quern_delivery *quern_hand_admit(struct quern_hand *hand,
         d = new_delivery(hand, received, arrivals);
         qn_map_insert(&hand->by_id, &d->node, hash_of(id));
         TAILQ_INSERT_TAIL(&hand->all, d, all);
-        TAILQ_INSERT_TAIL(&hand->waiting, d, waiting);
+        quern_hand_queue(hand, d);
         hand->counters.in_hand++;
-        hand->counters.waiting++;
     }
     set_handle(d, received->receipt_handle);
     d->receive_count = told_count(received);

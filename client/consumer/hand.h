@@ -110,6 +110,8 @@ int64_t quern_hand_ask(struct quern_hand *hand, int64_t now_ms);
 struct quern_delivery *quern_hand_admit(struct quern_hand *hand,
                                         const struct quern_received *received,
                                         struct quern_arrivals *arrivals, int64_t now_ms);
+/* Puts it among those that wait: in its group by sequence number, else at the end. */
+void quern_hand_queue(struct quern_hand *hand, struct quern_delivery *delivery);
 /* Who made the arrivals was their first user, and is so no longer. */
 void quern_arrivals_leave(struct quern_arrivals *arrivals);
 /* What to begin now, or NULL: then *ret_wait_ms says when to ask again (below 0: when something has
@@ -134,6 +136,9 @@ size_t quern_hand_collect(struct quern_hand *hand, int64_t now_ms,
 /* Those of the batch are on their way, and back. */
 void quern_hand_call(struct quern_delivery *const *batch, size_t count);
 void quern_hand_return(struct quern_hand *hand, struct quern_delivery *delivery);
+/* It was on its way back and has come again before that was answered: a new lease, to be worked on
+ * from the start. */
+void quern_hand_restore(struct quern_hand *hand, struct quern_delivery *delivery, int64_t now_ms);
 /* It leaves the hand: now, or when its handler, or the extension under way, comes back. */
 void quern_hand_remove(struct quern_hand *hand, struct quern_delivery *delivery);
 /* Takes out one that was only waiting for that. */

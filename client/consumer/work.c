@@ -100,19 +100,19 @@ void quern_settle(struct quern_consumer *c, struct quern_delivery *d,
     count(&hand->counters, result->outcome, deletes);
     hand->counters.circuit_opens +=
         quern_circuit_note(&hand->circuit, result->outcome == QUERN_RETRY, now_ms);
-    if (!is_given_up && !deletes && group != NULL) {
-        quern_hand_release_group(hand, group, now_ms);
-    }
     quern_hand_end(hand, d);
     if (is_given_up) { /* it has been given back, and is no longer ours to settle */
         return;
     }
-    if (deletes) {
-        quern_hand_settle(hand, d, QUERN_DELETE, now_ms);
-    } else if (d->is_lost) {
+    bool is_lost = d->is_lost;
+    if (deletes || !is_lost) {
+        quern_hand_settle(hand, d, deletes ? QUERN_DELETE : back_in_s(c, d), now_ms);
+    }
+    if (!deletes && group != NULL) { /* after the first of them, which keeps its place */
+        quern_hand_release_group(hand, group, now_ms);
+    }
+    if (!deletes && is_lost) {
         quern_hand_remove(hand, d);
-    } else {
-        quern_hand_settle(hand, d, back_in_s(c, d), now_ms);
     }
 }
 

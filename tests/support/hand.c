@@ -16,7 +16,7 @@ void hand_fixture_init(struct quern_hand *hand)
 struct told {
     struct quern_messages messages;
     struct quern_received received;
-    struct quern_pair system[2];
+    struct quern_pair system[3];
     char id[32];
     char count[24];
 };
@@ -32,11 +32,12 @@ struct quern_delivery *hand_fixture_admit(struct quern_hand *hand, const char *i
     (void)snprintf(told->count, sizeof(told->count), "%lld", (long long)count);
     told->system[0] = (struct quern_pair){"ApproximateReceiveCount", told->count};
     told->system[1] = (struct quern_pair){"MessageGroupId", group};
+    told->system[2] = (struct quern_pair){"SequenceNumber", told->id};
     told->received = (struct quern_received){.message_id = told->id,
                                              .receipt_handle = handle,
                                              .body = "b",
                                              .body_len = 1,
-                                             .system = {told->system, group != NULL ? 2 : 1}};
+                                             .system = {told->system, group != NULL ? 3 : 1}};
     *arrivals = (struct quern_arrivals){&told->messages, 1};
     struct quern_delivery *d = quern_hand_admit(hand, &told->received, arrivals, now_ms);
     quern_arrivals_leave(arrivals);

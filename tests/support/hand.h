@@ -6,7 +6,8 @@
 
 /* Two workers, receives of three, a lease of 30 s that is extended every 15 s, no lag. */
 void hand_fixture_init(struct quern_hand *hand);
-/* Admits one with this id, handle, group (or NULL) and receive count. */
+/* Admits one with this id, handle, group (or NULL: none) and receive count. In a group its id is
+ * its sequence number, too. */
 struct quern_delivery *hand_fixture_admit(struct quern_hand *hand, const char *id,
                                           const char *handle, const char *group, int64_t count,
                                           int64_t now_ms);

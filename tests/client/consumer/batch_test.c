@@ -124,3 +124,66 @@ Test(consumer_batch, group_with_a_call_under_way_waits_for_its_answer)
     quern_hand_return(&hand, first);
     cr_expect_eq(collect(0), 2);
 }
+
+Test(consumer_batch, what_comes_again_before_its_return_is_answered_begins_anew)
+{
+    struct quern_delivery *d = settle("a", NULL, 0);
+
+    cr_assert_eq(collect(0), 1);
+    quern_hand_call(batch, 1);
+    d->is_cancelled = true;
+    (void)hand_fixture_admit(&hand, "a", "h2", NULL, 2, 10);
+    quern_hand_return(&hand, d);
+    quern_hand_restore(&hand, d, 10);
+    cr_expect_eq(hand.counters.waiting, 1);
+    cr_expect_eq(hand.settling_count, 0);
+    cr_expect_eq(hand_fixture_begin(&hand, 10), d);
+    cr_expect_not(d->is_cancelled);
+    cr_expect(d->beats);
+}
+
+Test(consumer_batch, what_comes_again_while_draining_goes_back_again)
+{
+    struct quern_delivery *d = settle("a", NULL, 5);
+
+    hand.is_draining = true;
+    cr_assert_eq(collect(0), 1);
+    quern_hand_call(batch, 1);
+    (void)hand_fixture_admit(&hand, "a", "h2", NULL, 2, 10);
+    quern_hand_return(&hand, d);
+    quern_hand_restore(&hand, d, 10);
+    cr_assert_eq(collect(10), 1);
+    cr_expect_str_eq(batch[0]->handle, "h2");
+    cr_expect_eq(batch[0]->visible_in_s, 0);
+}
+
+Test(consumer_batch, group_goes_on_when_its_first_came_again)
+{
+    hand.is_fifo = true;
+    struct quern_delivery *first = settle("a1", "a", 0);
+    cr_assert_eq(collect(0), 1);
+    quern_hand_call(batch, 1);
+    (void)hand_fixture_admit(&hand, "a1", "h2", "a", 2, 10);
+    quern_hand_return(&hand, first);
+    quern_hand_restore(&hand, first, 10);
+    cr_expect_eq(first->group->returning, 0);
+    cr_expect_eq(hand_fixture_begin(&hand, 10), first);
+}
+
+Test(consumer_batch, what_came_again_keeps_the_order_of_its_group)
+{
+    hand.is_fifo = true;
+    struct quern_delivery *first = hand_fixture_admit(&hand, "a1", "h", "a", 1, 0);
+    struct quern_delivery *second = hand_fixture_admit(&hand, "a2", "h", "a", 1, 0);
+    struct quern_delivery *third = hand_fixture_admit(&hand, "a3", "h", "a", 1, 0);
+
+    quern_hand_release_group(&hand, first->group, 0);
+    quern_hand_restore(&hand, third, 0);
+    quern_hand_restore(&hand, first, 0);
+    cr_expect_null(hand_fixture_begin(&hand, 0)); /* the second is not back yet */
+    quern_hand_restore(&hand, second, 0);
+    cr_expect_eq(hand_fixture_begin(&hand, 0), first);
+    quern_hand_end(&hand, first);
+    quern_hand_settle(&hand, first, QUERN_DELETE, 0);
+    cr_expect_eq(hand_fixture_begin(&hand, 0), second);
+}
