@@ -3,6 +3,7 @@
 #include <criterion/parameterized.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "chaos/check/judge/judge.h"
 
@@ -62,6 +63,7 @@ static const struct row rows[] = {
     {"drained-broken-visible", QN_OUTCOME_FAIL, "DRAINED"},
     {"drained-broken-in-flight", QN_OUTCOME_FAIL, "DRAINED"},
     {"drained-broken-delayed", QN_OUTCOME_FAIL, "DRAINED"},
+    {"drained-broken-copy", QN_OUTCOME_FAIL, "DRAINED"},
     {"dlq-exact-held", QN_OUTCOME_PASS, ""},
     {"dlq-exact-held-poison", QN_OUTCOME_PASS, ""},
     {"dlq-exact-broken-premature", QN_OUTCOME_FAIL, "DLQ-EXACT"},
@@ -292,6 +294,20 @@ Test(judge, witnesses_of_a_double_effect_are_its_two_commits)
         cr_expect_eq(history.events[finding->witness[i] - 1].kind, QN_CHECK_WORK_COMMIT);
     }
     cr_expect_neq(finding->witness[0], finding->witness[1]);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+/* As with squiss-ts: the copy under the other handle is extended for ever. */
+Test(judge, witness_of_a_copy_that_stays_is_what_holds_it)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("drained-broken-copy", &history);
+    const struct qn_finding *finding = &judgement.invariants[0].finding;
+
+    cr_assert_eq(finding->witness_count, 1);
+    cr_expect_eq(history.events[finding->witness[0] - 1].kind, QN_CHECK_LEASE_EXTEND);
+    cr_expect_not_null(strstr(finding->text, "among them k-001"), "%s", finding->text);
     qn_judgement_done(&judgement);
     qn_history_done(&history);
 }

@@ -17,11 +17,9 @@ static void note(struct qn_table *messages, const struct qn_check_event *event)
     message->k = event->k;
     message->last_seq = event->seq;
     message->leases += event->kind == QN_CHECK_LEASE_GRANT;
-    if (event->kind == QN_CHECK_MSG_SEND || event->kind == QN_CHECK_MSG_DUPCOPY) {
-        message->in_queue = true;
-    } else if (event->kind >= QN_CHECK_MSG_DELETE && event->kind <= QN_CHECK_MSG_EXPIRE) {
-        message->in_queue = false;
-    }
+    /* A lease tells it too: a message that was twice in the queue is deleted once, and the other
+     * copy may be held for ever by one who extends the handle that it forgot. */
+    message->in_queue = event->kind < QN_CHECK_MSG_DELETE || event->kind > QN_CHECK_MSG_EXPIRE;
 }
 
 static void name_those_left(const struct qn_table *messages, int64_t left,
