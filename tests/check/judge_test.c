@@ -121,6 +121,7 @@ static const struct row rows[] = {
     {"start-live-broken", QN_OUTCOME_FAIL, "START-LIVE"},
     {"start-live-held", QN_OUTCOME_PASS, ""},
     {"start-live-held-deleted-first", QN_OUTCOME_PASS, ""},
+    {"start-live-held-on-its-way", QN_OUTCOME_PASS, ""},
     {"start-live-broken-no-lease", QN_OUTCOME_FAIL, "START-LIVE"},
     {"start-live-held-fault", QN_OUTCOME_PASS, ""},
     {"start-live-held-own-credentials", QN_OUTCOME_PASS, ""},

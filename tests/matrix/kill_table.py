@@ -119,6 +119,13 @@ OTHERWISE = {
     ("tight-error-loop", "error.backoff-on-auth"): ("W", ["BACKOFF"]),
 }
 
+# Cells of the tables that this worker cannot fill, and why.
+NOT_SHOWN = {
+    ("no-idempotency", "std.delete-error"): "the worker repeats its deletes while the lease lasts",
+    ("no-idempotency", "error.resets-and-truncation"): "the worker repeats its deletes while the lease lasts",
+    ("dead-poller", "server.crash-and-restart"): "the client's own attempts outlast the outage",
+}
+
 # What the table says in words, as the JSON verdict names it (shell patterns).
 NAMES = {
     "distinct ids": ["DISTINCT-IDS"],

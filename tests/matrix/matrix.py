@@ -38,11 +38,16 @@ def worker_sum():
 
 
 @functools.lru_cache(maxsize=None)
+def document(path):
+    return json.loads(path.read_text())
+
+
+@functools.lru_cache(maxsize=None)
 def scenario_sum(path):
     """What is done and what is judged, without what is told of it."""
-    document = json.loads(path.read_text())
     told = ("title", "why", "fix", "docs", "info", "tier")
-    return _sum(json.dumps({key: value for key, value in document.items() if key not in told}, sort_keys=True))
+    return _sum(json.dumps({key: value for key, value in document(path).items() if key not in told},
+                           sort_keys=True))
 
 
 @functools.lru_cache(maxsize=None)
@@ -147,7 +152,7 @@ def idle_scenarios(measured):
     busy = {scenario for mutant in MUTANTS
             for scenario in killers(measured, mutant, mutant.scenarios + mutant.more)}
     return [name for name, path in running.scenario_files().items()
-            if json.loads(path.read_text())["severity"] == "must" and name not in busy]
+            if document(path)["severity"] == "must" and name not in busy]
 
 
 def _short(name):
@@ -165,7 +170,9 @@ def _row(measured, mutant):
             parts.append("**%s**: %s %d/%d, %.0f s" % (scenario, _short(cell["named"]).replace("|", "\\|"),
                                                        cell["kills"], cell["runs"], cell["wall_ms"] / 1000))
         else:
-            parts.append("%s: not caught (%d/%d)" % (scenario, cell["kills"], cell["runs"]))
+            why = kill_table.NOT_SHOWN.get((mutant.name, scenario))
+            parts.append("%s: not caught (%d/%d)%s" % (scenario, cell["kills"], cell["runs"],
+                                                       ": " + why if why else ""))
     if mutant.number in {one.number for one in without_scenario()}:
         state = "no scenario yet"
     else:
@@ -228,16 +235,20 @@ def reference_sum(reference, scenario):
     return _sum(own, scenario_sum(running.scenario_files()[scenario]))[:8]
 
 
+def is_asked(reference, scenario):
+    return not reference.only or any(fnmatch.fnmatchcase(scenario, one) for one in reference.only)
+
+
 def unproven(measured, reference, profile):
     """The scenarios that it has not passed with all seeds, as their sources are now."""
-    of_it = measured["references"].get("%s %s" % (reference.number, profile), {"passed": {}, "sources": {}, "skipped": {}})
+    nothing = {"passed": {}, "sources": {}, "skipped": {}}
+    of_it = measured["references"].get("%s %s" % (reference.number, profile), nothing)
     wanted = []
     for scenario, path in running.scenario_files().items():
-        is_asked = not reference.only or any(fnmatch.fnmatchcase(scenario, one) for one in reference.only)
         now = reference_sum(reference, scenario)
         is_known = of_it["sources"].get(scenario) == now and of_it["passed"].get(scenario, 0) >= SEEDS
-        if is_asked and not is_known and of_it["skipped"].get(scenario) != now \
-                and profile in json.loads(path.read_text())["profiles"]:
+        if is_asked(reference, scenario) and not is_known and of_it["skipped"].get(scenario) != now \
+                and profile in document(path)["profiles"]:
             wanted.append(scenario)
     return wanted
 

@@ -58,8 +58,11 @@ def check(command, profile, only, seed, options=(), at_once=1):
         wanted = [name for name in only if fnmatch.filter(there, name)]
         if only and not wanted:
             return {}  # no scenario yet
+        variants = [name for name, path in scenario_files().items() if "variants" in json.loads(path.read_text())]
         for name in dict.fromkeys([PROFILING, *wanted] if only else []):
             words += ["--only", name]
+            if name in variants:
+                words += ["--only", name + "+*"]
         env = {name: value for name, value in os.environ.items()
                if not name.startswith(("AWS_", "QUERN_"))}
         env["TMPDIR"] = folder

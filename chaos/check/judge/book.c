@@ -243,6 +243,7 @@ static void begin_run(struct qn_book *book, const struct qn_check_event *event)
     handler->begin = event;
     handler->owner = instance_at(book, event->instance);
     handler->life = handler->owner != NULL ? handler->owner->life : 0;
+    handler->life -= handler->owner != NULL && handler->owner->is_down; /* sent before it ended */
     handler->next_of_run = *first;
     *first = handler;
     if (book->last_handler != NULL) {
@@ -344,8 +345,11 @@ static void feed_process(struct qn_book *book, const struct qn_check_event *even
         }
         instance->stop = NULL;
         instance->life++;
+        instance->is_down = true;
         instance->held = 0;
         instance->open_receives = 0;
+    } else if (qn_str_equal(event->what, QN_STR("spawn"))) {
+        instance->is_down = false;
     } else if (qn_str_equal(event->what, QN_STR("signal"))) {
         feed_signal(book, instance, event);
     } else if (qn_str_equal(event->what, QN_STR("stop")) ||

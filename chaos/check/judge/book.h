@@ -22,6 +22,7 @@ struct qn_book_instance {
     int64_t most_held;
     int64_t open_receives;
     bool has_received;      /* it was granted a lease */
+    bool is_down;           /* its process has ended, and the next one is not there yet */
     int64_t pollers;        /* most receives open at once */
     struct qn_stop *stop;   /* it was told to end; NULL: not in this life */
     uint64_t disturbed_seq; /* it was last stopped or let go on here; 0: never */

@@ -15,8 +15,7 @@ struct message {
 
 static const struct qn_lease *newest_delivered(const struct qn_lease *used,
                                                const struct qn_lease *newest,
-                                               const struct qn_check_event *call,
-                                               int64_t slack_ms)
+                                               const struct qn_check_event *call, int64_t slack_ms)
 {
     int64_t before_ms = call->wt - MARGIN_MS - slack_ms;
 

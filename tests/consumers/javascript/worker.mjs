@@ -176,8 +176,12 @@ async function receive(failures) {
     }
 }
 
+const graceMs = Number(process.env.QUERN_GRACE ?? 10) * 1000;
+let giveUpAt = Infinity;
+
 process.on("SIGTERM", () => {
     stopping = true;
+    giveUpAt = Date.now() + graceMs - 2000; // what is not finished by then is handed back
     poll.abort();
     free.forEach((wake) => wake());
 });
@@ -187,5 +191,6 @@ for (let failures = 0; !stopping; ) {
     else failures = await receive(failures);
     free.clear();
 }
-while (held.size > 0) await sleep(10);
+while (held.size > 0 && Date.now() < giveUpAt) await sleep(10);
+await Promise.race([Promise.allSettled([...held.values()].map((job) => makeVisible(job, 0))), sleep(1000)]);
 process.exit(0);
