@@ -1,5 +1,6 @@
 /* BOUNDED: a consumer holds no more messages than it can work on soon, and works on no more than it
- * said. */
+ * said. A message whose handler failed is held by nobody: it waits for its lease to end, or for its
+ * next attempt. */
 #include "chaos/check/judge/book.h"
 
 enum {
@@ -112,6 +113,7 @@ static void judge(const struct qn_judge_input *in, const struct qn_book_instance
 struct walk {
     const struct qn_judge_input *in;
     struct qn_table loads; /* struct load, by instance */
+    struct qn_table aside; /* bool, by handle: the handler failed */
     const struct qn_lease *granted, *ended;
     const struct qn_handler *begun, *finished;
 };
@@ -119,6 +121,31 @@ struct walk {
 static struct load *load_of(struct walk *walk, const struct qn_book_instance *instance)
 {
     return qn_table_at(&walk->loads, instance->name);
+}
+
+/* A lease whose work failed leaves what is held, and comes back to it with its next attempt. */
+static void put_aside(struct walk *walk, struct load *load, const struct qn_handler *run,
+                      bool is_aside)
+{
+    const struct qn_lease *lease = run->lease;
+
+    if (lease == NULL || qn_str_is_none(lease->grant->h) || lease->life != load->life ||
+        (lease->ended != NULL && lease->ended->seq < (is_aside ? run->end : run->begin)->seq)) {
+        return;
+    }
+    bool *known = qn_table_at(&walk->aside, lease->grant->h);
+    if (*known != is_aside) {
+        load->held += is_aside ? -(load->held > 0) : 1;
+        *known = is_aside;
+    }
+}
+
+static bool is_aside(struct walk *walk, const struct qn_lease *lease)
+{
+    const bool *known =
+        qn_str_is_none(lease->grant->h) ? NULL : qn_table_find(&walk->aside, lease->grant->h);
+
+    return known != NULL && *known;
 }
 
 static void step(struct walk *walk, const struct qn_check_event *event)
@@ -132,11 +159,13 @@ static void step(struct walk *walk, const struct qn_check_event *event)
     for (; walk->ended != NULL && walk->ended->ended == event;
          walk->ended = walk->ended->next_ended) {
         struct load *load = load_of(walk, walk->ended->owner);
-        load->held -= walk->ended->life == load->life && load->held > 0;
+        load->held -=
+            walk->ended->life == load->life && load->held > 0 && !is_aside(walk, walk->ended);
     }
     for (; walk->begun != NULL && walk->begun->begin == event; walk->begun = walk->begun->next) {
         if (walk->begun->owner != NULL) {
             struct load *load = load_of(walk, walk->begun->owner);
+            put_aside(walk, load, walk->begun, false);
             load->running++;
             load->most_running =
                 load->running > load->most_running ? load->running : load->most_running;
@@ -147,6 +176,9 @@ static void step(struct walk *walk, const struct qn_check_event *event)
         if (walk->finished->owner != NULL) {
             struct load *load = load_of(walk, walk->finished->owner);
             load->running -= walk->finished->life == load->life && load->running > 0;
+            if (event->kind == QN_CHECK_WORK_ABORT) {
+                put_aside(walk, load, walk->finished, true);
+            }
         }
     }
     if (event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("exit"))) {
@@ -171,6 +203,7 @@ void qn_judge_bounded(const struct qn_judge_input *in, struct qn_finding *ret_fi
     int64_t peak = 0;
 
     qn_table_init(&walk.loads, sizeof(struct load));
+    qn_table_init(&walk.aside, sizeof(bool));
     for (size_t i = 0; i < in->history->count; i++) {
         step(&walk, &in->history->events[i]);
     }
@@ -185,5 +218,6 @@ void qn_judge_bounded(const struct qn_judge_input *in, struct qn_finding *ret_fi
         qn_finding_set(ret_finding, QN_RESULT_PASS, "at most %lld messages held at once",
                        (long long)peak);
     }
+    qn_table_done(&walk.aside);
     qn_table_done(&walk.loads);
 }

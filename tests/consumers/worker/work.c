@@ -211,7 +211,8 @@ void *work_loop(void *state)
             (void)pthread_cond_wait(&w->changed, &w->lock);
             continue;
         }
-        if (!w->rules.is_live(job)) { /* it waited for too long, and is somebody else's by now */
+        if (!w->rules.is_live(job)) {   /* it waited for too long, and is somebody else's by now */
+            job->stage = STAGE_RUNNING; /* nobody else here takes it meanwhile */
             jobs_stop_beat(w, job);
             jobs_remove(w, job);
             continue;
