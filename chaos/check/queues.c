@@ -106,7 +106,7 @@ bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
     }
     run->queue_name = qn_arena_format(&run->arena, "%.*s%s", QN_STR_ARG(name), suffix);
     if (run->scenario->has_dlq) {
-        run->dlq_name = qn_arena_format(&run->arena, "%.*s-dlq%s", QN_STR_ARG(name), suffix);
+        run->dlq_name = qn_str_from_cstr(run->terms.dlq);
     }
     if (!create_declared(run, err)) {
         return false;

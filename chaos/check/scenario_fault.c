@@ -210,6 +210,7 @@ static bool parse(const struct item *item, struct qn_str text)
     struct qn_arena *arena = &item->reader->scenario->arena;
     struct qn_error why;
 
+    (void)snprintf(terms.dlq, sizeof(terms.dlq), "q-dlq");
     terms.in.history = &terms.nothing;
     struct qn_str filled = qn_terms_fill(&terms, text, "ms", arena, &item->fault->has_blanks);
     return qn_rule_parse(filled, 1, NULL, &item->fault->rule, &why) ||

@@ -1,6 +1,8 @@
 /* Bounds that grow with the tempo and with the consumer. */
 #include "chaos/check/terms.h"
 
+#include <stdio.h>
+
 enum { BATCH_UNKNOWN = 10, PREFETCH_UNKNOWN = 10, FAST, NORMAL, REAL };
 enum { SLOW_MS = 1000, SOAK_MESSAGES_MAX = 100000, SLACK_TIMES = 10, SLACK_MOST_MS = 5000 };
 
@@ -61,6 +63,18 @@ static int64_t own_ms(const struct qn_profile *learned)
                : 0;
 }
 
+/* The source queue is q unless it is named, and the other one has a word more. */
+static void name_dlq(struct qn_terms *terms, const struct qn_check_options *options)
+{
+    struct qn_str name = qn_str_from_cstr(options->queue_name != NULL ? options->queue_name : "q");
+
+    if (qn_str_ends_with(name, QN_STR(".fifo"))) {
+        name.len -= strlen(".fifo");
+    }
+    (void)snprintf(terms->dlq, sizeof(terms->dlq), "%.*s-dlq%s", QN_STR_ARG(name),
+                   options->is_fifo ? ".fifo" : "");
+}
+
 void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
                    const struct qn_check_options *options, const struct qn_profile *learned)
 {
@@ -84,6 +98,7 @@ void qn_terms_init(struct qn_terms *terms, const struct qn_scenario *scenario,
                 .soak_ms = options->soak_ms,
             },
         .work_max_ms = options->work_max_ms};
+    name_dlq(terms, options);
     terms->in.history = &terms->nothing;
     if (!options->is_grace_said && !qn_str_is_none(scenario->grace)) {
         terms->in.grace_ms = qn_terms_ms(terms, scenario->grace);
@@ -149,8 +164,12 @@ struct qn_str qn_terms_fill(const struct qn_terms *terms, struct qn_str text, co
         struct qn_error ignored;
         int64_t ms;
         qn_buf_append_str(&filled, qn_str_first(text, open));
-        if (open < text.len && close < rest.len &&
-            qn_judge_number(&terms->in, qn_str_first(rest, close), &ms, &ignored)) {
+        if (close < rest.len && qn_str_equal(qn_str_first(rest, close), QN_STR("dlq"))) {
+            any = true;
+            qn_buf_append_str(&filled, qn_str_from_cstr(terms->dlq));
+            text = qn_str_from(rest, close + 1);
+        } else if (open < text.len && close < rest.len &&
+                   qn_judge_number(&terms->in, qn_str_first(rest, close), &ms, &ignored)) {
             any = true;
             qn_buf_append_format(&filled, "%lld%s",
                                  (long long)(unit[0] != '\0' ? ms : (ms + 999) / 1000), unit);

@@ -12,6 +12,7 @@ struct qn_terms {
     struct qn_judge_input in; /* the constants, on an empty history */
     struct qn_history nothing;
     int64_t work_max_ms; /* declared; 0: no limit */
+    char dlq[100];       /* what the dead-letter queue is called, if there is one */
 };
 
 /* Bounds in real time are wider on a busy machine, by some times what the server took to start. */
@@ -26,8 +27,8 @@ int64_t qn_terms_work_ms(const struct qn_terms *terms, const struct qn_scenario_
 /* Messages of the line with a number of their own: copies have that of what they are copies of. */
 int64_t qn_terms_load_count(const struct qn_terms *terms, const struct qn_scenario_load *load);
 /* A copy of the text in which a number followed by `unit` stands for each {expression}: of
- * milliseconds, or of seconds, rounded up, when the unit is empty. Braces around anything else
- * stay. ret_any (may be NULL) says whether there was one. */
+ * milliseconds, or of seconds, rounded up, when the unit is empty; and for {dlq} a name. Braces
+ * around anything else stay. ret_any (may be NULL) says whether there was one. */
 struct qn_str qn_terms_fill(const struct qn_terms *terms, struct qn_str text, const char *unit,
                             struct qn_arena *arena, bool *ret_any);
 

@@ -142,3 +142,33 @@ Test(terms, a_scenario_may_give_more_grace_unless_it_is_declared)
     options.is_grace_said = true;
     cr_expect_eq(terms_with("ok", ",\"grace\":\"3*VH\"").grace_ms, 7000);
 }
+
+static void expect_dlq(const char *name)
+{
+    struct qn_profile nobody = {0};
+    struct qn_scenario *scenario;
+    struct qn_terms terms;
+    struct qn_arena arena;
+    struct qn_error err;
+    bool any;
+
+    cr_assert(qn_scenario_read(QN_STR("{\"id\":\"t\",\"load\":[\"ok\"]}"), "t", &scenario, &err));
+    qn_terms_init(&terms, scenario, &options, &nobody);
+    qn_scenario_free(scenario);
+    qn_arena_init(&arena, 4096);
+    struct qn_str text = qn_terms_fill(&terms, QN_STR("of {dlq} in {V} {x}"), "ms", &arena, &any);
+    cr_expect(any);
+    cr_expect(qn_str_ends_with(text, QN_STR(" in 4000ms {x}")), "%s", text.ptr);
+    cr_expect(qn_str_starts_with(qn_str_from(text, 3), qn_str_from_cstr(name)), "%s", text.ptr);
+    qn_arena_done(&arena);
+}
+
+Test(terms, the_dead_letter_queue_has_the_name_of_the_source_and_a_word_more)
+{
+    expect_dlq("q-dlq ");
+    options.queue_name = "orders";
+    expect_dlq("orders-dlq ");
+    options.is_fifo = true;
+    options.queue_name = "orders.fifo";
+    expect_dlq("orders-dlq.fifo ");
+}
