@@ -59,7 +59,9 @@ def check(command, profile, only, seed, options=(), at_once=1):
         if only and not wanted:
             return {}  # no scenario yet
         variants = [name for name, path in scenario_files().items() if "variants" in json.loads(path.read_text())]
-        for name in dict.fromkeys([PROFILING, *wanted] if only else []):
+        most = [name for name, path in scenario_files().items()
+                if profile in json.loads(path.read_text())["profiles"]]
+        for name in dict.fromkeys([PROFILING, *wanted] if set(most) - set(wanted) and only else []):
             words += ["--only", name]
             if name in variants:
                 words += ["--only", name + "+*"]
