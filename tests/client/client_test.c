@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 
-#include "client/quern.h"
+#include "client/internal.h"
 #include "server/base/clock.h"
 #include "tests/support/live_client.h"
 
@@ -133,4 +133,13 @@ Test(client, endpoint_where_nobody_listens_is_tried_three_times)
     cr_expect(live.err.is_retryable);
     cr_expect_not(live.err.is_unknown, "nothing was sent");
     quern_client_free(lonely);
+}
+
+Test(client, calls_one_after_the_other_share_a_connection)
+{
+    for (int i = 0; i < 5; i++) {
+        live_client_send(&live, "x");
+    }
+    cr_expect_eq(live.client->idle_count, 1);
+    cr_expect(LIST_EMPTY(&live.client->busy));
 }

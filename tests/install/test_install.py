@@ -62,7 +62,7 @@ def exchange_over(program, **environment):
     with subprocess.Popen([TOP / "build/release/quern", "serve", "--port", str(port), "--queue", "q", "--log",
                            "error"]) as server:
         try:
-            ready = run(TOP / "build/release/quern", "ready", "--wait", "30", "--endpoint", place)
+            ready = run(TOP / "build/release/quern", "health", "--wait", "30", "--endpoint", place)
             assert ready.returncode == 0, ready.stderr
             return run(program, f"{place}/000000000000/q", env={**os.environ, "AWS_ENDPOINT_URL": place, **environment})
         finally:
@@ -85,10 +85,8 @@ def test_the_example_works_with_the_shared_library(flags, library, tmp_path):
 
 
 def test_the_example_works_with_the_archive(flags, library, tmp_path):
-    libs = [str(library.with_suffix(".a")) if word == "-lquern" else word
-            for word in flags("--static", "--cflags", "--libs-only-l", "--libs-only-L")]
-    # What libcurl's own archive would need is not wanted: that one is linked as usual.
-    kept = [word for word in libs if word.startswith("-I") or word.endswith("libquern.a")]
+    # Of what libcurl's own archive would need nothing is wanted: that one is linked as usual.
+    kept = [word for word in flags("--cflags") if word.startswith("-I")] + [library.with_suffix(".a")]
     done = compile_example([*kept, "-lcurl-gnutls", "-ljansson", "-lnettle", "-luuid", "-lpthread", "-lm"],
                            tmp_path / "example")
     assert done.returncode == 0, done.stderr
@@ -106,11 +104,10 @@ def declared(prefix):
 
 def test_the_shared_library_exports_what_its_headers_declare_and_nothing_else(prefix, library):
     listing = run("objdump", "-T", library).stdout
-    exported = dict(re.findall(r"^\S+ g\s.*\s(\S+)\s+(\w+)$", listing, re.M)[i][::-1]
-                    for i in range(len(re.findall(r"^\S+ g\s.*\s(\S+)\s+(\w+)$", listing, re.M))))
-    names = {name for name in exported if name != "QUERN_1"}
+    symbols = re.findall(r"^\S+ g\s.*\s(\S+)\s+(\w\S*)$", listing, re.M)
+    names = {name for _, name in symbols}
     assert names - {"QUERN_1.0"} == declared(prefix)
-    assert {version for name, version in exported.items() if name.startswith("quern_")} == {"QUERN_1.0"}
+    assert {version for version, name in symbols if name.startswith("quern_")} == {"QUERN_1.0"}
 
 
 def test_the_headers_can_be_included_alone_and_from_cplusplus(prefix, tmp_path):
@@ -123,7 +120,9 @@ def test_the_headers_can_be_included_alone_and_from_cplusplus(prefix, tmp_path):
             assert done.returncode == 0, f"{header.name}, {compiler}: {done.stderr}"
 
 
-def test_the_man_page_is_installed(prefix):
+def test_the_man_page_names_all_functions_of_the_client_and_no_others(prefix):
     page = (prefix / "share/man/man3/quern.3").read_text()
     names = declared(prefix)
-    assert {name for name in re.findall(r"\bquern_\w+", page)} <= names
+    assert {name for name in re.findall(r"(?<!struct )\bquern_\w+\b(?!\.h)", page)} <= names
+    runtime = set(re.findall(r"\b(quern_\w+)\(", next(prefix.rglob("quern_consumer.h")).read_text()))
+    assert names - runtime - set(re.findall(r"\bquern_\w+", page)) == set()
