@@ -126,3 +126,9 @@ def test_the_man_page_names_all_functions_of_the_client_and_no_others(prefix):
     assert {name for name in re.findall(r"(?<!struct )\bquern_\w+\b(?!\.h)", page)} <= names
     runtime = set(re.findall(r"\b(quern_\w+)\(", next(prefix.rglob("quern_consumer.h")).read_text()))
     assert names - runtime - set(re.findall(r"\bquern_\w+", page)) == set()
+
+
+def test_the_man_page_of_the_program_has_the_commands_of_its_help(prefix):
+    page = (prefix / "share/man/man1/quern.1").read_text().split(".SH COMMANDS")[1].split(".SH ")[0]
+    listed = re.findall(r"^  (\w+) ", run(prefix / "bin/quern", "--help").stdout, re.M)
+    assert sorted(re.findall(r"^\.B (\w+)$", page, re.M)) == sorted(listed)
