@@ -30,7 +30,7 @@ MAP = {
 
 # Header of a library: the files or folders that may include it.
 LIBRARIES = {
-    "sqlite3.h": ["server/journal/"],
+    "sqlite3.h": ["server/journal/", "client/inbox/"],
     "microhttpd.h": ["server/http/", "chaos/check/sink.c", "client/lambda/", "client/bench/"],
     "jansson.h": ["server/actions/", "server/http/", "server/cli/", "chaos/", "client/"],
     "curl/": ["client/"],

@@ -1,0 +1,96 @@
+/* quern_inbox: what makes a message that comes twice take effect once, on SQLite. Three tables
+ * beside the program's own, in its database:
+ *
+ * - the inbox says which business keys are done. It is written in the transaction of the effect, so
+ *   there is never one without the other.
+ * - the ledger says which external calls were begun and what they answered, for effects that no
+ *   transaction can hold: a payment, a mail.
+ * - the outbox holds messages to be sent; they are written in the transaction of the effect, and a
+ *   relay sends them afterwards, perhaps twice.
+ *
+ * An inbox may be used by any number of threads; each call takes a connection of its own. Functions
+ * that get a transaction belong to the callback that was given it. */
+#ifndef QUERN_INBOX_H
+#define QUERN_INBOX_H
+
+#include "quern_consumer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sqlite3;
+struct quern_inbox;
+
+struct quern_inbox_options {
+    const char *path;     /* the program's database; made when it is not there */
+    const char *consumer; /* whose keys these are: two consumers of one database do the same message
+                             once each */
+    int64_t stale_ms; /* a claim older than this is of a process that died; 0: 60,000. It must be
+                         longer than `prepare` below takes. */
+    int64_t busy_ms;  /* how long to wait for another writer; 0: 5,000 */
+    int64_t (*now_ms)(void *state); /* for tests: the wall clock; NULL: the system's */
+    void *state;
+};
+
+bool quern_inbox_open(const struct quern_inbox_options *options, struct quern_inbox **ret_inbox,
+                      struct quern_error *err);
+/* No call may be under way. Accepts NULL. */
+void quern_inbox_close(struct quern_inbox *inbox);
+
+/* One piece of work. */
+struct quern_inbox_work {
+    const char *key; /* the business key, not the message id: a producer may send twice */
+    /* What the key stands for: the same key with another payload is a mistake of the sender, and
+     * permanent. */
+    const void *payload;
+    size_t payload_len;
+    /* Slow work and external calls, outside of any transaction; NULL: none. While it runs the key
+     * is claimed: another that has it gets a retry. */
+    struct quern_result (*prepare)(void *state, struct quern_delivery *delivery);
+    /* The effect, in the open transaction, which it neither commits nor rolls back. Only with
+     * QUERN_DONE is it committed, together with the note that the key is done. */
+    struct quern_result (*apply)(void *state, struct quern_delivery *delivery,
+                                 struct sqlite3 *transaction);
+    void *state;
+};
+
+/* To be returned by a handler: QUERN_DONE also when the key was done before (*ret_was_done, which
+ * may be NULL); QUERN_RETRY when somebody else is at it, or the database fails. */
+struct quern_result quern_inbox_do(struct quern_inbox *inbox, struct quern_delivery *delivery,
+                                   const struct quern_inbox_work *work, bool *ret_was_done);
+
+/* ---- ledger ---- */
+
+enum quern_ledger_state {
+    QUERN_LEDGER_NEW,     /* never tried: noted now, make the call */
+    QUERN_LEDGER_UNKNOWN, /* begun before, and nobody knows how it ended: ask the other side, or
+                             repeat with the same idempotency key */
+    QUERN_LEDGER_DONE     /* *ret_answer is what was noted; quern_text_free takes it */
+};
+
+/* Before an external call, named by the business key and the step. */
+bool quern_ledger_begin(struct quern_inbox *inbox, const char *key, const char *step,
+                        enum quern_ledger_state *ret_state, char **ret_answer,
+                        struct quern_error *err);
+/* After it. */
+bool quern_ledger_finish(struct quern_inbox *inbox, const char *key, const char *step,
+                         const char *answer, struct quern_error *err);
+
+/* ---- outbox ---- */
+
+/* Within `apply`: to be sent when the transaction is committed. Body, group and deduplication id
+ * are kept; a FIFO queue gets an id of the entry when the message has none, so that what the relay
+ * sends twice is there once. */
+bool quern_outbox_add(struct sqlite3 *transaction, const char *queue_url,
+                      const struct quern_message *message, struct quern_error *err);
+/* Sends what is there, oldest first, up to `most`; each is forgotten once it is sent. One relay at
+ * a time keeps the order. *ret_sent also counts when it ends with an error. */
+bool quern_outbox_relay(struct quern_inbox *inbox, struct quern_client *client, int64_t most,
+                        int64_t *ret_sent, struct quern_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,278 @@
+/* Effects that happen once: the inbox, the ledger and the outbox in a database of their own. */
+#include "client/quern_inbox.h"
+
+#include <criterion/criterion.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/inbox/store.h"
+#include "tests/support/live_server.h"
+
+enum { STALE_MS = 1000 };
+
+static char path[] = "/tmp/quern-inbox-XXXXXX";
+static struct quern_inbox *inbox;
+static struct quern_error err;
+static int64_t now_ms = 1000000;
+static int prepared;
+static bool applies_nothing; /* the effect fails */
+static bool prepares_nothing;
+static struct quern_inbox *other_process; /* asked for the same key during the work */
+
+static int64_t tell_now(void *state)
+{
+    (void)state;
+    return now_ms;
+}
+
+static struct quern_inbox *open_one(const char *consumer)
+{
+    const struct quern_inbox_options options = {
+        .path = path, .consumer = consumer, .stale_ms = STALE_MS, .now_ms = tell_now};
+    struct quern_inbox *opened = NULL;
+
+    cr_assert(quern_inbox_open(&options, &opened, &err), "%s", err.message);
+    return opened;
+}
+
+static int64_t count(const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *row;
+
+    cr_assert(quern_store_take(inbox, &db, &err));
+    cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    cr_assert_eq(sqlite3_step(row), SQLITE_ROW);
+    int64_t found = sqlite3_column_int64(row, 0);
+    (void)sqlite3_finalize(row);
+    quern_store_give(inbox, db);
+    return found;
+}
+
+static void open_all(void)
+{
+    sqlite3 *db;
+    int fd = mkstemp(path);
+
+    cr_assert_geq(fd, 0);
+    (void)close(fd);
+    inbox = open_one("shipping");
+    cr_assert(quern_store_take(inbox, &db, &err));
+    cr_assert(quern_store_run(db, "CREATE TABLE shipment (number INTEGER)", &err));
+    quern_store_give(inbox, db);
+}
+
+static void close_all(void)
+{
+    char side[sizeof(path) + 4];
+
+    quern_inbox_close(inbox);
+    (void)unlink(path);
+    (void)snprintf(side, sizeof(side), "%s-wal", path);
+    (void)unlink(side);
+    (void)snprintf(side, sizeof(side), "%s-shm", path);
+    (void)unlink(side);
+}
+
+TestSuite(inbox, .init = open_all, .fini = close_all);
+
+static struct quern_result ship(void *state, struct quern_delivery *delivery,
+                                struct sqlite3 *transaction)
+{
+    const struct quern_message told = {.body = "shipped", .body_len = 7};
+
+    (void)delivery;
+    cr_expect(quern_store_run(transaction, "INSERT INTO shipment VALUES (1)", &err));
+    if (state != NULL) {
+        cr_expect(quern_outbox_add(transaction, state, &told, &err));
+    }
+    return applies_nothing ? quern_retry(-1) : quern_done();
+}
+
+static struct quern_result work(struct quern_inbox *with, const char *key, const char *payload,
+                                struct quern_result (*prepare)(void *, struct quern_delivery *),
+                                bool *ret_was_done)
+{
+    const struct quern_inbox_work wanted = {.key = key,
+                                            .payload = payload,
+                                            .payload_len = strlen(payload),
+                                            .prepare = prepare,
+                                            .apply = ship};
+
+    return quern_inbox_do(with, NULL, &wanted, ret_was_done);
+}
+
+static struct quern_result prepare(void *state, struct quern_delivery *delivery)
+{
+    (void)state;
+    (void)delivery;
+    prepared++;
+    if (other_process != NULL) {
+        struct quern_inbox *other = other_process;
+        other_process = NULL;
+        cr_expect_eq(work(other, "k", "p", prepare, NULL).outcome, QUERN_RETRY);
+    }
+    return prepares_nothing ? quern_retry(-1) : quern_done();
+}
+
+static int64_t shipments(void)
+{
+    return count("SELECT count(*) FROM shipment");
+}
+
+Test(inbox, key_that_is_done_is_not_done_again)
+{
+    bool was_done = true;
+
+    cr_expect_eq(work(inbox, "k", "p", NULL, &was_done).outcome, QUERN_DONE);
+    cr_expect_not(was_done);
+    cr_expect_eq(work(inbox, "k", "p", NULL, &was_done).outcome, QUERN_DONE);
+    cr_expect(was_done);
+    cr_expect_eq(shipments(), 1);
+}
+
+Test(inbox, done_is_remembered_across_a_restart)
+{
+    cr_expect_eq(work(inbox, "k", "p", NULL, NULL).outcome, QUERN_DONE);
+    quern_inbox_close(inbox);
+    inbox = open_one("shipping");
+    cr_expect_eq(work(inbox, "k", "p", NULL, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(shipments(), 1);
+}
+
+Test(inbox, effect_that_fails_leaves_nothing_and_may_be_tried_again)
+{
+    applies_nothing = true;
+    cr_expect_eq(work(inbox, "k", "p", NULL, NULL).outcome, QUERN_RETRY);
+    cr_expect_eq(shipments(), 0);
+    applies_nothing = false;
+    cr_expect_eq(work(inbox, "k", "p", NULL, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(shipments(), 1);
+}
+
+Test(inbox, same_key_with_another_payload_is_a_mistake_for_good)
+{
+    cr_expect_eq(work(inbox, "k", "p", NULL, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(work(inbox, "k", "q", NULL, NULL).outcome, QUERN_PERMANENT);
+    cr_expect_eq(shipments(), 1);
+}
+
+Test(inbox, two_consumers_of_one_database_do_it_once_each)
+{
+    struct quern_inbox *billing = open_one("billing");
+
+    cr_expect_eq(work(inbox, "k", "p", NULL, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(work(billing, "k", "p", NULL, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(shipments(), 2);
+    quern_inbox_close(billing);
+}
+
+Test(inbox, key_that_another_is_at_is_a_retry)
+{
+    struct quern_inbox *other = open_one("shipping");
+
+    other_process = other;
+    cr_expect_eq(work(inbox, "k", "p", prepare, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(prepared, 1);
+    cr_expect_eq(shipments(), 1);
+    quern_inbox_close(other);
+}
+
+static struct quern_result die(void *state, struct quern_delivery *delivery)
+{
+    (void)state;
+    (void)delivery;
+    _exit(0); /* in the middle of the work: the claim stays */
+}
+
+Test(inbox, claim_of_a_process_that_died_is_taken_over_when_it_is_stale)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        inbox = open_one("shipping"); /* a connection does not cross a fork */
+        (void)work(inbox, "k", "p", die, NULL);
+        _exit(1);
+    }
+    int status = -1;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert_eq(status, 0);
+    now_ms += STALE_MS - 1;
+    cr_expect_eq(work(inbox, "k", "p", prepare, NULL).outcome, QUERN_RETRY);
+    now_ms += 1;
+    cr_expect_eq(work(inbox, "k", "p", prepare, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(shipments(), 1);
+}
+
+Test(inbox, failed_preparation_gives_its_claim_back_at_once)
+{
+    prepares_nothing = true;
+    cr_expect_eq(work(inbox, "k", "p", prepare, NULL).outcome, QUERN_RETRY);
+    prepares_nothing = false;
+    cr_expect_eq(work(inbox, "k", "p", prepare, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(prepared, 2);
+}
+
+Test(inbox, ledger_knows_what_was_begun_and_what_was_answered)
+{
+    enum quern_ledger_state state;
+    char *answer = NULL;
+
+    cr_assert(quern_ledger_begin(inbox, "k", "pay", &state, &answer, &err));
+    cr_expect_eq(state, QUERN_LEDGER_NEW);
+    cr_assert(quern_ledger_begin(inbox, "k", "pay", &state, &answer, &err));
+    cr_expect_eq(state, QUERN_LEDGER_UNKNOWN);
+    cr_assert(quern_ledger_finish(inbox, "k", "pay", "receipt 7", &err));
+    cr_assert(quern_ledger_begin(inbox, "k", "pay", &state, &answer, &err));
+    cr_expect_eq(state, QUERN_LEDGER_DONE);
+    cr_expect_str_eq(answer, "receipt 7");
+    quern_text_free(answer);
+    cr_assert(quern_ledger_begin(inbox, "k", "mail", &state, &answer, &err));
+    cr_expect_eq(state, QUERN_LEDGER_NEW);
+}
+
+static void ship_and_tell(const char *key, const char *queue_url)
+{
+    struct quern_inbox_work wanted = {.key = key,
+                                      .payload = "p",
+                                      .payload_len = 1,
+                                      .apply = ship,
+                                      .state = (void *)(uintptr_t)queue_url};
+
+    (void)quern_inbox_do(inbox, NULL, &wanted, NULL);
+}
+
+Test(inbox, outbox_holds_nothing_of_a_transaction_that_was_not_committed)
+{
+    applies_nothing = true;
+    ship_and_tell("k", "http://127.0.0.1:1/1/q");
+    cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 0);
+    applies_nothing = false;
+    ship_and_tell("k", "http://127.0.0.1:1/1/q");
+    cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 1);
+}
+
+Test(inbox, relay_sends_in_order_and_keeps_what_was_not_sent)
+{
+    struct live_server server;
+    char *url = NULL;
+    int64_t sent = -1;
+
+    live_server_start(&server, QN_TEST_PROGRAM);
+    cr_assert(quern_create_queue(server.client, "done", NULL, NULL, &url, &err));
+    ship_and_tell("a", url);
+    ship_and_tell("b", "http://127.0.0.1:1/000000000000/nowhere");
+    ship_and_tell("c", url);
+    cr_expect_not(quern_outbox_relay(inbox, server.client, 10, &sent, &err));
+    cr_expect_eq(sent, 1);
+    cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 2);
+    quern_text_free(url);
+    cr_assert(quern_create_queue(server.client, "nowhere", NULL, NULL, &url, &err));
+    cr_expect(quern_outbox_relay(inbox, server.client, 10, &sent, &err), "%s", err.message);
+    cr_expect_eq(sent, 2);
+    cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 0);
+    quern_text_free(url);
+    live_server_stop(&server);
+}
