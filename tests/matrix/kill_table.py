@@ -117,6 +117,12 @@ OTHERWISE = {
     ("exit-now-on-sigterm", "shutdown.unfinished-work-released"): ("W", ["NO-STRAND"]),
     ("fifo-global-serial", "fifo.parallel-across-groups"): ("W", ["PARALLEL*", "PROGRESS"]),
     ("tight-error-loop", "error.backoff-on-auth"): ("W", ["BACKOFF"]),
+    ("tight-error-loop", "error.queue-missing"): ("W", ["BACKOFF"]),
+    # All of these scenarios is a should.
+    ("unbounded-dispatch", "backpressure.full-means-no-receive"): ("W", ["BOUNDED"]),
+    ("unbounded-dispatch", "backpressure.slow-downstream"): ("W", ["BOUNDED"]),
+    # What is never deleted circles until it is a dead letter, or the time is over.
+    ("batch-over-10", "backpressure.bounded-inflight"): ("F", ["DRAINED", "DLQ-EXACT"]),
 }
 
 # Cells of the tables that this worker cannot fill, and why.
@@ -124,6 +130,9 @@ NOT_SHOWN = {
     ("no-idempotency", "std.delete-error"): "the worker repeats its deletes while the lease lasts",
     ("no-idempotency", "error.resets-and-truncation"): "the worker repeats its deletes while the lease lasts",
     ("dead-poller", "server.crash-and-restart"): "the client's own attempts outlast the outage",
+    ("tight-error-loop", "error.queue-missing"): "the worker asks for the queue's attributes first, and with pauses",
+    ("batch-barrier", "poison.does-not-block-others"): "the worker quarantines poison at once: no batch waits",
+    ("buffer-expiry", "backpressure.full-means-no-receive"): "its leases are longer than the sink is shut",
 }
 
 # What the table says in words, as the JSON verdict names it (shell patterns).
