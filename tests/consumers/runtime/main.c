@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/quern_consumer.h"
+#include "client/quern_envelope.h"
 #include "tests/consumers/worker/worker.h"
 
 enum { SINK_TIMEOUT_MS = 60000 };
@@ -14,18 +14,25 @@ struct business {
     bool leaves_poison; /* to the dead-letter queue */
 };
 
+static const struct quern_envelope_kind kinds[] = {{"quern.work", 1, 1}};
+
+static bool read_envelope(const struct quern_delivery *delivery, struct quern_envelope *envelope,
+                          char reason[QUERN_REASON_MAX])
+{
+    size_t len;
+    const char *body = quern_delivery_body(delivery, &len);
+
+    return quern_envelope_read(body, len, kinds, 1, envelope, reason);
+}
+
 static bool is_valid(void *state, const struct quern_delivery *delivery,
                      char reason[QUERN_REASON_MAX])
 {
-    size_t len;
-    const char *text = quern_delivery_body(delivery, &len);
-    json_t *body = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
-    bool ok = json_is_string(json_object_get(body, "idempotencyKey")) &&
-              json_integer_value(json_object_get(body, "schemaVersion")) == 1;
+    struct quern_envelope envelope = {.document = NULL};
+    bool ok = read_envelope(delivery, &envelope, reason);
 
     (void)state;
-    (void)snprintf(reason, QUERN_REASON_MAX, "not a message of version 1");
-    json_decref(body);
+    quern_envelope_done(&envelope);
     return ok;
 }
 
@@ -45,12 +52,16 @@ static void call_sink(const struct business *business, const struct quern_delive
 static struct quern_result handle(void *state, struct quern_delivery *delivery)
 {
     struct call call = {.path = "/v1/effects"};
+    struct quern_envelope envelope = {.document = NULL};
+    char reason[QUERN_REASON_MAX];
 
+    if (!read_envelope(delivery, &envelope, reason)) {
+        return quern_permanent(reason); /* it was valid a moment ago */
+    }
     call.body = quern_delivery_body(delivery, &call.body_len);
-    json_t *body = json_loadb(call.body, call.body_len, JSON_ALLOW_NUL, NULL);
-    call.key = json_string_value(json_object_get(body, "idempotencyKey"));
+    call.key = envelope.idempotency_key;
     call_sink(state, delivery, &call);
-    json_decref(body);
+    quern_envelope_done(&envelope);
     if (call.ret_status == 200) {
         return quern_done();
     }
