@@ -12,6 +12,7 @@ enum { PATH_ROOM = 4200 };
 bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
     if (run->server.pid == 0 && !qn_server_restart(&run->server, err)) {
         return false;
@@ -20,12 +21,12 @@ bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
         !qn_running_count_effects(run, err)) {
         return false;
     }
-    qn_check_event_init(&event, QN_CHECK_MARK);
-    event.reason = QN_STR("end");
+    qn_check_event_init(&event, &detail, QN_CHECK_MARK);
+    detail.reason = QN_STR("end");
     event.queue = run->queue_name;
-    event.visible = run->visible;
-    event.in_flight = run->in_flight;
-    event.delayed = run->delayed;
+    detail.visible = run->visible;
+    detail.in_flight = run->in_flight;
+    detail.delayed = run->delayed;
     qn_record(&run->recorder, &event);
     return true;
 }

@@ -34,7 +34,8 @@ static struct qn_effect_verdict ask_rules(struct qn_effects *effects, const stru
     struct qn_effect_verdict verdict = {.fate = QN_EFFECT_GO_ON};
 
     for (size_t i = 0; effects->options.at_event != NULL && i < run->call.item_count; i++) {
-        struct qn_check_event event = qn_run_event(run, kind, i);
+        struct qn_check_detail detail;
+        struct qn_check_event event = qn_run_event(run, kind, i, &detail);
         struct qn_effect_verdict one = effects->options.at_event(effects->options.state, &event);
         if (one.fate != QN_EFFECT_GO_ON || one.delay_ms > 0) {
             verdict = one;

@@ -63,6 +63,7 @@ static bool take_line(struct qn_running *run, struct qn_str line, size_t number,
     struct qn_str text;
     struct qn_str key = qn_str_cut(line, '\t', &text);
     struct qn_check_event event;
+    struct qn_check_detail detail;
     int64_t count;
 
     if (qn_str_is_none(text) || key.len == 0 ||
@@ -81,9 +82,9 @@ static bool take_line(struct qn_running *run, struct qn_str line, size_t number,
         return true;
     }
     const struct qn_load_message *message = qn_load_find(&run->load, key);
-    qn_check_event_init(&event, QN_CHECK_EFFECT_COUNT);
+    qn_check_event_init(&event, &detail, QN_CHECK_EFFECT_COUNT);
     event.k = message != NULL ? message->k : key;
-    event.count = count;
+    detail.count = count;
     qn_record(&run->recorder, &event);
     return true;
 }
@@ -111,15 +112,16 @@ static bool take_lines(struct qn_running *run, struct qn_str text, struct qn_err
 static void record_absent(struct qn_running *run)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
     bool any = false;
 
     for (size_t i = 0; i < run->history.count; i++) {
         any = any || run->history.events[i].kind == QN_CHECK_EFFECT_COUNT;
     }
     if (!any && run->load.count > 0) {
-        qn_check_event_init(&event, QN_CHECK_EFFECT_COUNT);
+        qn_check_event_init(&event, &detail, QN_CHECK_EFFECT_COUNT);
         event.k = run->load.messages[0].k;
-        event.count = 0;
+        detail.count = 0;
         qn_record(&run->recorder, &event);
     }
 }

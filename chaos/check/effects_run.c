@@ -26,14 +26,15 @@ struct qn_ledger_entry *qn_run_entry(struct qn_effects *effects, const struct qn
     return entry;
 }
 
-struct qn_check_event qn_run_event(const struct qn_run *run, enum qn_check_kind kind, size_t item)
+struct qn_check_event qn_run_event(const struct qn_run *run, enum qn_check_kind kind, size_t item,
+                                   struct qn_check_detail *detail)
 {
     struct qn_check_event event;
 
-    qn_check_event_init(&event, kind);
+    qn_check_event_init(&event, detail, kind);
     event.k = run->call.items[item].k;
     event.ik = run->call.ik;
-    event.step = run->call.step;
+    detail->step = run->call.step;
     event.mid = run->call.mid;
     event.n = run->call.n;
     event.instance = run->call.instance;
@@ -48,8 +49,9 @@ void qn_run_record(struct qn_effects *effects, const struct qn_run *run, enum qn
     size_t count = kind == QN_CHECK_WORK_REPLY ? 1 : run->call.item_count;
 
     for (size_t i = 0; i < count; i++) {
-        struct qn_check_event event = qn_run_event(run, kind, i);
-        event.reason = qn_str_from_cstr(reason);
+        struct qn_check_detail detail;
+        struct qn_check_event event = qn_run_event(run, kind, i, &detail);
+        detail.reason = qn_str_from_cstr(reason);
         event.digest = kind == QN_CHECK_WORK_BEGIN ? run->items[i].digest : QN_EVENT_NO_INT;
         event.replayed = replayed;
         event.status = status != 0 ? status : QN_EVENT_NO_INT;

@@ -57,7 +57,9 @@ void qn_run_unlink(struct qn_effects *effects, struct qn_run *run);
 /* NULL without an idempotency key: then every call is an application of its own. */
 struct qn_ledger_entry *qn_run_entry(struct qn_effects *effects, const struct qn_effect_call *call);
 /* An event of one of its units of work. */
-struct qn_check_event qn_run_event(const struct qn_run *run, enum qn_check_kind kind, size_t item);
+/* It borrows the detail. */
+struct qn_check_event qn_run_event(const struct qn_run *run, enum qn_check_kind kind, size_t item,
+                                   struct qn_check_detail *detail);
 /* Records an event for each unit, of a reply one for all; status 0: none. */
 void qn_run_record(struct qn_effects *effects, const struct qn_run *run, enum qn_check_kind kind,
                    const char *reason, bool replayed, int status);

@@ -34,14 +34,15 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_LOG] = "log",
 };
 
-#define TEXT(name, member)                                                                         \
+#define FIELD(name, is_text, is_detail, at)                                                        \
     {                                                                                              \
-        {(name), sizeof(name) - 1}, true, offsetof(struct qn_check_event, member)                  \
+        {(name), sizeof(name) - 1}, (is_text), (is_detail), (at)                                   \
     }
-#define NUMBER(name, member)                                                                       \
-    {                                                                                              \
-        {(name), sizeof(name) - 1}, false, offsetof(struct qn_check_event, member)                 \
-    }
+#define TEXT(name, member) FIELD(name, true, false, offsetof(struct qn_check_event, member))
+#define NUMBER(name, member) FIELD(name, false, false, offsetof(struct qn_check_event, member))
+#define DETAIL_TEXT(name, member) FIELD(name, true, true, offsetof(struct qn_check_detail, member))
+#define DETAIL_NUMBER(name, member)                                                                \
+    FIELD(name, false, true, offsetof(struct qn_check_detail, member))
 
 /* The server's names are those of server/model/event.h. */
 const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
@@ -50,47 +51,55 @@ const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
     TEXT("action", action),
     TEXT("queue", queue),
     TEXT("instance", instance),
-    TEXT("invocation", invocation),
+    DETAIL_TEXT("invocation", invocation),
     TEXT("code", code),
     TEXT("mid", mid),
     TEXT("k", k),
     TEXT("ik", ik),
-    TEXT("step", step),
+    DETAIL_TEXT("step", step),
     TEXT("h", h),
     TEXT("grp", grp),
     TEXT("sn", sn),
-    TEXT("reason", reason),
-    TEXT("rule", rule),
-    TEXT("target", target),
-    NUMBER("conn", conn),
+    DETAIL_TEXT("reason", reason),
+    DETAIL_TEXT("rule", rule),
+    DETAIL_TEXT("target", target),
     NUMBER("port", port),
     NUMBER("attempt", attempt),
     NUMBER("status", status),
     NUMBER("n", n),
     NUMBER("run", run),
     NUMBER("deadline", deadline),
-    NUMBER("match", match),
-    NUMBER("from", from),
-    NUMBER("to", to),
-    NUMBER("count", count),
-    NUMBER("pid", pid),
-    NUMBER("exit", exit_code),
-    NUMBER("signal", signal),
+    DETAIL_NUMBER("match", match),
+    DETAIL_NUMBER("from", from),
+    DETAIL_NUMBER("to", to),
+    DETAIL_NUMBER("count", count),
+    DETAIL_NUMBER("pid", pid),
+    DETAIL_NUMBER("exit", exit_code),
+    DETAIL_NUMBER("signal", signal),
     NUMBER("work_ms", work_ms),
-    NUMBER("visible", visible),
-    NUMBER("in_flight", in_flight),
-    NUMBER("delayed", delayed),
+    DETAIL_NUMBER("visible", visible),
+    DETAIL_NUMBER("in_flight", in_flight),
+    DETAIL_NUMBER("delayed", delayed),
     NUMBER("digest", digest),
 };
 
-struct qn_str *qn_check_field_text(struct qn_check_event *event, size_t field)
+static void *place(struct qn_check_event *event, struct qn_check_detail *detail, size_t field)
 {
-    return (struct qn_str *)(void *)((char *)event + qn_check_fields[field].offset);
+    char *start = qn_check_fields[field].is_detail ? (char *)detail : (char *)event;
+
+    return start + qn_check_fields[field].offset;
 }
 
-int64_t *qn_check_field_number(struct qn_check_event *event, size_t field)
+struct qn_str *qn_check_field_text(struct qn_check_event *event, struct qn_check_detail *detail,
+                                   size_t field)
 {
-    return (int64_t *)(void *)((char *)event + qn_check_fields[field].offset);
+    return place(event, detail, field);
+}
+
+int64_t *qn_check_field_number(struct qn_check_event *event, struct qn_check_detail *detail,
+                               size_t field)
+{
+    return place(event, detail, field);
 }
 
 const char *qn_check_kind_name(enum qn_check_kind kind)
@@ -98,25 +107,61 @@ const char *qn_check_kind_name(enum qn_check_kind kind)
     return kind_names[kind];
 }
 
-void qn_check_event_init(struct qn_check_event *event, enum qn_check_kind kind)
+/* Of the events that have none. */
+static const struct qn_check_detail no_detail = {
+    .match = QN_EVENT_NO_INT,
+    .from = QN_EVENT_NO_INT,
+    .to = QN_EVENT_NO_INT,
+    .count = QN_EVENT_NO_INT,
+    .pid = QN_EVENT_NO_INT,
+    .exit_code = QN_EVENT_NO_INT,
+    .signal = QN_EVENT_NO_INT,
+    .visible = QN_EVENT_NO_INT,
+    .in_flight = QN_EVENT_NO_INT,
+    .delayed = QN_EVENT_NO_INT,
+    .max = QN_EVENT_NO_INT,
+    .wait = QN_EVENT_NO_INT,
+    .visibility = QN_EVENT_NO_INT,
+};
+
+bool qn_check_detail_is_none(const struct qn_check_detail *detail)
 {
-    *event = (struct qn_check_event){.kind = kind};
-    for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
-        if (!qn_check_fields[i].is_text) {
-            *qn_check_field_number(event, i) = QN_EVENT_NO_INT;
-        }
+    return detail == &no_detail;
+}
+
+void qn_check_detail_init(struct qn_check_detail *detail)
+{
+    *detail = no_detail;
+}
+
+void qn_check_event_init(struct qn_check_event *event, struct qn_check_detail *detail,
+                         enum qn_check_kind kind)
+{
+    *event = (struct qn_check_event){
+        .kind = kind,
+        .port = QN_EVENT_NO_INT,
+        .attempt = QN_EVENT_NO_INT,
+        .status = QN_EVENT_NO_INT,
+        .n = QN_EVENT_NO_INT,
+        .deadline = QN_EVENT_NO_INT,
+        .run = QN_EVENT_NO_INT,
+        .work_ms = QN_EVENT_NO_INT,
+        .digest = QN_EVENT_NO_INT,
+        .detail = &no_detail,
+    };
+    if (detail != NULL) {
+        qn_check_detail_init(detail);
+        event->detail = detail;
     }
-    event->max = QN_EVENT_NO_INT;
-    event->wait = QN_EVENT_NO_INT;
-    event->visibility = QN_EVENT_NO_INT;
 }
 
 void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf)
 {
     struct qn_check_event copy = *event;
+    struct qn_check_detail detail = *event->detail;
 
-    if (!qn_str_is_none(event->raw)) {
-        qn_buf_append_str(buf, event->raw);
+    if (event->raw != NULL) {
+        qn_buf_append_str(buf, qn_str_from_cstr(event->raw));
         qn_buf_append_char(buf, '\n');
         return;
     }
@@ -124,13 +169,14 @@ void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf
                          (unsigned long long)event->seq, (long long)event->vt, (long long)event->wt,
                          kind_names[event->kind]);
     for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
-        if (qn_check_fields[i].is_text && !qn_str_is_none(*qn_check_field_text(&copy, i))) {
-            qn_buf_append_format(buf, ",\"%s\":", qn_check_fields[i].name.ptr);
-            qn_buf_append_json_string(buf, *qn_check_field_text(&copy, i));
-        } else if (!qn_check_fields[i].is_text &&
-                   *qn_check_field_number(&copy, i) != QN_EVENT_NO_INT) {
-            qn_buf_append_format(buf, ",\"%s\":%lld", qn_check_fields[i].name.ptr,
-                                 (long long)*qn_check_field_number(&copy, i));
+        const struct qn_check_field *field = &qn_check_fields[i];
+        if (field->is_text && !qn_str_is_none(*qn_check_field_text(&copy, &detail, i))) {
+            qn_buf_append_format(buf, ",\"%s\":", field->name.ptr);
+            qn_buf_append_json_string(buf, *qn_check_field_text(&copy, &detail, i));
+        } else if (!field->is_text &&
+                   *qn_check_field_number(&copy, &detail, i) != QN_EVENT_NO_INT) {
+            qn_buf_append_format(buf, ",\"%s\":%lld", field->name.ptr,
+                                 (long long)*qn_check_field_number(&copy, &detail, i));
         }
     }
     if (event->replayed) {

@@ -7,13 +7,17 @@
 struct qn_check_field {
     struct qn_str name;
     bool is_text;
+    bool is_detail; /* the offset is in struct qn_check_detail */
     size_t offset;
 };
 
-enum { QN_CHECK_FIELD_COUNT = 36 };
+enum { QN_CHECK_FIELD_COUNT = 35 };
 extern const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT];
 
-struct qn_str *qn_check_field_text(struct qn_check_event *event, size_t field);
-int64_t *qn_check_field_number(struct qn_check_event *event, size_t field);
+/* Where the field lies: in the event, or in its detail. */
+struct qn_str *qn_check_field_text(struct qn_check_event *event, struct qn_check_detail *detail,
+                                   size_t field);
+int64_t *qn_check_field_number(struct qn_check_event *event, struct qn_check_detail *detail,
+                               size_t field);
 
 #endif

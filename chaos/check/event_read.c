@@ -6,9 +6,20 @@ struct reader {
     struct qn_json json;
     struct qn_arena *arena;
     struct qn_check_event *event;
+    struct qn_check_detail *detail;
     struct qn_str kind;
     size_t next_field; /* where the search begins: fields mostly come in the table's order */
 };
+
+/* Made when the first member of it is met. */
+static struct qn_check_detail *detail_of(struct reader *r)
+{
+    if (r->event->detail != r->detail) {
+        qn_check_detail_init(r->detail);
+        r->event->detail = r->detail;
+    }
+    return r->detail;
+}
 
 static enum qn_check_kind kind_of(struct qn_str name)
 {
@@ -61,8 +72,8 @@ static void read_parameter(struct qn_json *json, int64_t *number)
 
 static void add_handle(struct reader *r, struct qn_str handle)
 {
-    struct qn_check_event *event = r->event;
-    size_t count = event->handle_count;
+    struct qn_check_detail *detail = detail_of(r);
+    size_t count = detail->handle_count;
 
     if (qn_str_is_none(handle)) {
         return;
@@ -72,12 +83,12 @@ static void add_handle(struct reader *r, struct qn_str handle)
         struct qn_str *more =
             qn_arena_alloc(r->arena, (count > 0 ? 2 * count : 1) * sizeof(struct qn_str));
         for (size_t i = 0; i < count; i++) {
-            more[i] = event->handles[i];
+            more[i] = detail->handles[i];
         }
-        event->handles = more;
+        detail->handles = more;
     }
-    ((struct qn_str *)(uintptr_t)event->handles)[count] = handle;
-    event->handle_count++;
+    ((struct qn_str *)(uintptr_t)detail->handles)[count] = handle;
+    detail->handle_count++;
 }
 
 static void read_entry(struct reader *r)
@@ -93,7 +104,7 @@ static void read_entry(struct reader *r)
         if (qn_str_equal(name, QN_STR("ReceiptHandle"))) {
             add_handle(r, read_text(&r->json));
         } else if (qn_str_equal(name, QN_STR("VisibilityTimeout"))) {
-            read_parameter(&r->json, &r->event->visibility);
+            read_parameter(&r->json, &detail_of(r)->visibility);
         } else {
             (void)qn_json_skip(&r->json);
         }
@@ -114,11 +125,11 @@ static void read_parameters(struct reader *r)
         if (qn_str_equal(name, QN_STR("ReceiptHandle"))) {
             add_handle(r, read_text(&r->json));
         } else if (qn_str_equal(name, QN_STR("MaxNumberOfMessages"))) {
-            read_parameter(&r->json, &event->max);
+            read_parameter(&r->json, &detail_of(r)->max);
         } else if (qn_str_equal(name, QN_STR("WaitTimeSeconds"))) {
-            read_parameter(&r->json, &event->wait);
+            read_parameter(&r->json, &detail_of(r)->wait);
         } else if (qn_str_equal(name, QN_STR("VisibilityTimeout"))) {
-            read_parameter(&r->json, &event->visibility);
+            read_parameter(&r->json, &detail_of(r)->visibility);
         } else if (qn_str_equal(name, QN_STR("Entries")) &&
                    qn_json_peek(&r->json) == QN_JSON_ARRAY) {
             (void)qn_json_open_array(&r->json);
@@ -179,10 +190,12 @@ static void read_member(struct reader *r, struct qn_str name)
             continue;
         }
         r->next_field = field + 1;
+        struct qn_check_detail *detail =
+            qn_check_fields[field].is_detail ? detail_of(r) : r->detail;
         if (qn_check_fields[field].is_text) {
-            *qn_check_field_text(r->event, field) = read_text(&r->json);
+            *qn_check_field_text(r->event, detail, field) = read_text(&r->json);
         } else {
-            (void)read_number(&r->json, qn_check_field_number(r->event, field));
+            (void)read_number(&r->json, qn_check_field_number(r->event, detail, field));
         }
         return;
     }
@@ -190,15 +203,15 @@ static void read_member(struct reader *r, struct qn_str name)
 }
 
 bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,
-                         struct qn_check_event *ret_event, uint64_t *ret_missed,
-                         bool *ret_is_header, struct qn_error *err)
+                         struct qn_check_event *ret_event, struct qn_check_detail *ret_detail,
+                         uint64_t *ret_missed, bool *ret_is_header, struct qn_error *err)
 {
-    struct reader r = {.arena = arena, .event = ret_event};
+    struct reader r = {.arena = arena, .event = ret_event, .detail = ret_detail};
     struct qn_str name;
 
-    qn_check_event_init(ret_event, QN_CHECK_OTHER);
-    ret_event->raw = qn_arena_copy(arena, line);
-    qn_json_init(&r.json, ret_event->raw, arena);
+    qn_check_event_init(ret_event, NULL, QN_CHECK_OTHER);
+    ret_event->is_read = true;
+    qn_json_init(&r.json, line, arena);
     bool ok = qn_json_open_object(&r.json);
     while (qn_json_next_member(&r.json, &name)) {
         read_member(&r, name);
@@ -208,7 +221,8 @@ bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,
                        QN_STR_ARG(qn_str_first(line, 120)));
     }
     bool is_gap = qn_str_equal(r.kind, QN_STR("gap")) || qn_str_equal(r.kind, QN_STR("missed"));
+    int64_t count = ret_event->detail->count;
     *ret_is_header = qn_str_equal(r.kind, QN_STR("header"));
-    *ret_missed = is_gap && ret_event->count > 0 ? (uint64_t)ret_event->count : 0;
+    *ret_missed = is_gap && count > 0 ? (uint64_t)count : 0;
     return true;
 }

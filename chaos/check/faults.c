@@ -162,13 +162,14 @@ static void record_fault(struct qn_faults *faults, const struct qn_fault *fault,
                          const struct qn_check_event *cause, uint64_t match)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, QN_CHECK_FAULT);
-    event.rule = fault->from->name;
-    event.match = (int64_t)match;
+    qn_check_event_init(&event, &detail, QN_CHECK_FAULT);
+    detail.rule = fault->from->name;
+    detail.match = (int64_t)match;
     event.k = cause->k;
     event.instance = cause->instance;
-    event.reason = fault->rule->actions[fault->rule->action_count - 1].source;
+    detail.reason = fault->rule->actions[fault->rule->action_count - 1].source;
     qn_record(faults->recorder, &event);
 }
 
@@ -245,15 +246,16 @@ void qn_faults_take_from_server(struct qn_faults *faults, const struct qn_check_
 {
     struct qn_fault_cause cause = {event->instance, event->k, event->mid, QN_EVENT_NO_INT};
 
-    if (qn_str_starts_with(event->reason, QN_STR("shadowed"))) {
+    if (qn_str_starts_with(event->detail->reason, QN_STR("shadowed"))) {
         return;
     }
-    if (qn_str_starts_with(event->target, QN_STR("instance="))) {
-        cause.instance = qn_str_from(event->target, 9);
+    if (qn_str_starts_with(event->detail->target, QN_STR("instance="))) {
+        cause.instance = qn_str_from(event->detail->target, 9);
     }
     for (size_t i = 0; i < faults->count; i++) {
         const struct qn_fault *fault = &faults->items[i];
-        if (qn_faults_is_ours(fault->rule) || !qn_str_equal(fault->from->name, event->rule)) {
+        if (qn_faults_is_ours(fault->rule) ||
+            !qn_str_equal(fault->from->name, event->detail->rule)) {
             continue;
         }
         size_t part = qn_plan_harness_part(fault->rule);

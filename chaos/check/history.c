@@ -4,6 +4,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+_Static_assert(sizeof(struct qn_check_event) <= 312, "a trace of a million takes 300 MB already");
+
 /* What is known of a message by its id. */
 struct message {
     struct qn_str k;
@@ -14,7 +16,9 @@ struct message {
 void qn_history_init(struct qn_history *history)
 {
     *history = (struct qn_history){0};
+    qn_texts_init(&history->texts);
     qn_arena_init(&history->arena, SIZE_MAX / 2);
+    qn_arena_init(&history->line_arena, SIZE_MAX / 2);
 }
 
 void qn_history_add_port(struct qn_history *history, int64_t port, const char *instance)
@@ -67,7 +71,7 @@ static void name_caller(struct qn_history *history, struct qn_check_event *event
     const char *name = event->kind == QN_CHECK_API_IN ? by_port(history, event) : NULL;
     if (name != NULL) {
         *(struct qn_str *)qn_table_at(history->callers, event->req) =
-            qn_arena_copy(&history->arena, qn_str_from_cstr(name));
+            qn_texts_take(&history->texts, qn_str_from_cstr(name));
     }
     const struct qn_str *caller = qn_table_find(history->callers, event->req);
     if (caller != NULL && !qn_str_is_none(event->instance)) {
@@ -82,34 +86,98 @@ void qn_history_done(struct qn_history *history)
         qn_memory_free(history->callers);
     }
     qn_memory_free(history->events);
+    qn_texts_done(&history->texts);
     qn_arena_done(&history->arena);
+    qn_arena_done(&history->line_arena);
     *history = (struct qn_history){0};
 }
 
-/* Takes the event as it is: its texts lie in the arena already. */
-static void append(struct qn_history *history, const struct qn_check_event *event)
+/* The same text as that of the last event that had one, or its place among all. */
+static void keep(struct qn_history *history, size_t which, struct qn_str *text)
+{
+    struct qn_str *recent = &history->recent[which];
+
+    if (qn_str_is_none(*text)) {
+        return;
+    }
+    if (qn_str_is_none(*recent) || !qn_str_equal(*recent, *text)) {
+        *recent = qn_texts_take(&history->texts, *text);
+    }
+    *text = *recent;
+}
+
+/* HANDLE: the place of `h` among those of the event. */
+enum { HANDLE = 7, EVENT_TEXTS = 12, DETAIL_TEXTS = QN_HISTORY_TEXTS - EVENT_TEXTS };
+
+static const struct qn_check_detail *copy_detail(struct qn_history *history,
+                                                 const struct qn_check_detail *detail)
+{
+    struct qn_check_detail *copy = qn_arena_alloc(&history->arena, sizeof(*copy));
+    struct qn_str *handles =
+        qn_arena_alloc(&history->arena, detail->handle_count * sizeof(struct qn_str));
+
+    *copy = *detail;
+    struct qn_str *const texts[DETAIL_TEXTS] = {&copy->invocation, &copy->reason, &copy->rule,
+                                                &copy->step, &copy->target};
+    for (size_t i = 0; i < DETAIL_TEXTS; i++) {
+        keep(history, EVENT_TEXTS + i, texts[i]);
+    }
+    for (size_t i = 0; i < detail->handle_count; i++) {
+        handles[i] = detail->handles[i];
+        keep(history, HANDLE, &handles[i]);
+    }
+    copy->handles = handles;
+    return copy;
+}
+
+static struct qn_check_event *append(struct qn_history *history)
 {
     if (history->count == history->cap) {
         history->cap = history->cap > 0 ? history->cap * 2 : 256;
         history->events = qn_memory_resize(history->events, history->cap, sizeof(*history->events));
     }
-    history->events[history->count++] = *event;
+    return &history->events[history->count++];
 }
 
 void qn_history_add(struct qn_history *history, const struct qn_check_event *event)
 {
-    struct qn_check_event copy = *event;
-    struct qn_str *const texts[] = {
-        &copy.req,  &copy.action, &copy.queue, &copy.instance, &copy.invocation, &copy.code,
-        &copy.mid,  &copy.k,      &copy.h,     &copy.grp,      &copy.sn,         &copy.reason,
-        &copy.rule, &copy.target, &copy.ik,    &copy.step,     &copy.what,
+    struct qn_check_event *copy = append(history);
+    struct qn_str *const texts[EVENT_TEXTS] = {
+        &copy->req, &copy->action, &copy->queue, &copy->instance, &copy->code, &copy->mid,
+        &copy->k,   &copy->h,      &copy->grp,   &copy->sn,       &copy->ik,   &copy->what,
     };
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        *texts[i] = qn_arena_copy(&history->arena, *texts[i]);
+    *copy = *event;
+    for (size_t i = 0; i < EVENT_TEXTS; i++) {
+        keep(history, i, texts[i]);
     }
-    copy.raw = QN_STR_NONE;
-    append(history, &copy);
+    if (!qn_check_detail_is_none(event->detail)) {
+        copy->detail = copy_detail(history, event->detail);
+    }
+}
+
+static bool read_line(struct qn_history *history, struct qn_str line, struct qn_error *err)
+{
+    struct qn_check_event event;
+    struct qn_check_detail detail;
+    uint64_t missed;
+    bool is_header;
+
+    qn_arena_reset(&history->line_arena);
+    if (!qn_check_event_read(line, &history->line_arena, &event, &detail, &missed, &is_header,
+                             err)) {
+        return false;
+    }
+    history->missed += missed;
+    if (is_header) {
+        history->header = qn_arena_copy(&history->arena, line);
+        read_ports(history, line);
+    } else if (missed == 0) {
+        name_caller(history, &event);
+        event.raw = history->keeps_lines ? qn_arena_copy(&history->arena, line).ptr : NULL;
+        qn_history_add(history, &event);
+    }
+    return true;
 }
 
 bool qn_history_read(struct qn_history *history, struct qn_str text, struct qn_error *err)
@@ -117,23 +185,9 @@ bool qn_history_read(struct qn_history *history, struct qn_str text, struct qn_e
     while (text.len > 0) {
         struct qn_str rest;
         struct qn_str line = qn_str_trim(qn_str_cut(text, '\n', &rest));
-        struct qn_check_event event;
-        uint64_t missed;
-        bool is_header;
         text = rest;
-        if (line.len == 0) {
-            continue;
-        }
-        if (!qn_check_event_read(line, &history->arena, &event, &missed, &is_header, err)) {
+        if (line.len > 0 && !read_line(history, line, err)) {
             return false;
-        }
-        history->missed += missed;
-        if (is_header) {
-            history->header = event.raw;
-            read_ports(history, event.raw);
-        } else if (missed == 0) {
-            name_caller(history, &event);
-            append(history, &event);
         }
     }
     return true;
@@ -187,7 +241,7 @@ static void fill(struct qn_str *known, struct qn_str *text)
 static void complete(struct qn_table *messages, struct qn_check_event *event)
 {
     if (!qn_str_is_none(event->mid)) {
-        struct message *message = qn_table_at(messages, event->mid);
+        struct message *message = qn_table_at_kept(messages, event->mid);
         fill(&message->k, &event->k);
         fill(&message->grp, &event->grp);
         fill(&message->sn, &event->sn);
@@ -199,7 +253,7 @@ static void complete_messages(struct qn_history *history)
     struct qn_table messages;
     bool has_groups = false;
 
-    qn_table_init(&messages, sizeof(struct message));
+    qn_table_init_for(&messages, sizeof(struct message), &history->texts);
     for (size_t i = 0; i < history->count; i++) {
         complete(&messages, &history->events[i]);
         has_groups = has_groups || !qn_str_is_none(history->events[i].grp);
@@ -244,7 +298,7 @@ int64_t qn_history_virtual_length_ms(const struct qn_history *history)
 {
     for (size_t i = history->count; i > 0; i--) {
         const struct qn_check_event *event = &history->events[i - 1];
-        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"))) {
+        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->detail->reason, QN_STR("end"))) {
             return event->vt - history->events[0].vt;
         }
     }

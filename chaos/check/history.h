@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "chaos/check/table.h"
+#include "chaos/check/texts.h"
 #include "server/base/error.h"
 #include "server/model/event.h"
 
@@ -45,29 +46,36 @@ enum qn_check_kind {
     QN_CHECK_KIND_COUNT
 };
 
-/* Texts are none and integers QN_EVENT_NO_INT when they are absent. Names in JSON: the table in
- * event.c. */
-struct qn_check_event {
-    enum qn_check_kind kind;
-    uint64_t seq;
-    uint64_t lsn;
-    int64_t vt;    /* virtual ms */
-    int64_t wt;    /* wall ms */
-    bool undone;   /* of a journal entry that a crash took back */
-    bool replayed; /* work.commit */
-    struct qn_str req, action, queue, instance, invocation, code;
-    struct qn_str mid, k, h, grp, sn;
-    struct qn_str reason, rule, target;
-    struct qn_str ik, step, what;
-    int64_t conn, port, attempt, status, n, deadline, match, from, to, count;
-    int64_t pid, exit_code, signal, run, work_ms;
+/* What few events have, so that the others need no room for it. */
+struct qn_check_detail {
+    struct qn_str invocation, reason, rule, target, step;
+    int64_t match, from, to, count;
+    int64_t pid, exit_code, signal;
     int64_t visible, in_flight, delayed; /* of mark end */
-    int64_t digest;                      /* of the payload, as qn_body_digest() has it */
     /* Out of the parameters of api.in. */
     int64_t max, wait, visibility;
     const struct qn_str *handles;
     size_t handle_count;
-    struct qn_str raw; /* the line it came from; none for the harness's own */
+};
+
+/* Texts are none and integers QN_EVENT_NO_INT when they are absent. Names in JSON: the table in
+ * event.c. There may be millions: in a history each text is there once, however many have it. */
+struct qn_check_event {
+    enum qn_check_kind kind;
+    bool undone;   /* of a journal entry that a crash took back */
+    bool replayed; /* work.commit */
+    bool is_read;  /* from a line: not one of the harness's own */
+    uint64_t seq;
+    uint64_t lsn;
+    int64_t vt; /* virtual ms */
+    int64_t wt; /* wall ms */
+    struct qn_str req, action, queue, instance, code;
+    struct qn_str mid, k, h, grp, sn;
+    struct qn_str ik, what;
+    int64_t port, attempt, status, n, deadline, run, work_ms;
+    int64_t digest;                       /* of the payload, as qn_body_digest() has it */
+    const struct qn_check_detail *detail; /* never NULL: of all absent when there is none */
+    const char *raw; /* the line it was read from, where it is kept (qn_history.keeps_lines) */
 };
 
 /* The listener that an instance was given: who has fixed credentials is known by it. */
@@ -78,24 +86,38 @@ struct qn_history_port {
 
 enum { QN_HISTORY_PORTS_MAX = 16 };
 
+enum { QN_HISTORY_TEXTS = 17 }; /* of an event, with those of its detail */
+
 struct qn_history {
     struct qn_check_event *events;
     size_t count;
     size_t cap;
-    struct qn_arena arena; /* of all texts */
-    struct qn_str header;  /* the line of kind "header", none without one */
-    uint64_t missed;       /* events that were gone before they could be read */
+    struct qn_texts texts;
+    struct qn_str recent[QN_HISTORY_TEXTS]; /* the last of each: the next one is often the same */
+    struct qn_arena arena;                  /* of details, lines and the header */
+    struct qn_arena line_arena;             /* of the line that is being read */
+    /* The lines that were read are written again as they were, with what no checker knows of. Set
+     * it before reading, where they will be written. */
+    bool keeps_lines;
+    struct qn_str header; /* the line of kind "header", none without one */
+    uint64_t missed;      /* events that were gone before they could be read */
     /* Also in the header, as run.ports. */
     struct qn_history_port ports[QN_HISTORY_PORTS_MAX];
     size_t port_count;
     struct qn_table *callers; /* struct qn_str by request: whose it is, where a port has told */
 };
 
-void qn_check_event_init(struct qn_check_event *event, enum qn_check_kind kind);
+bool qn_check_detail_is_none(const struct qn_check_detail *detail);
+void qn_check_detail_init(struct qn_check_detail *detail);
+/* detail may be NULL: nothing of it will be set. */
+void qn_check_event_init(struct qn_check_event *event, struct qn_check_detail *detail,
+                         enum qn_check_kind kind);
 const char *qn_check_kind_name(enum qn_check_kind kind);
-/* The parts of reading and writing that know the fields: event.c. */
+/* The parts of reading and writing that know the fields: event.c. What is read borrows from the
+ * line and from the arena; ret_detail is touched only when the event has one. */
 QN_MUST_CHECK bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,
-                                       struct qn_check_event *ret_event, uint64_t *ret_missed,
+                                       struct qn_check_event *ret_event,
+                                       struct qn_check_detail *ret_detail, uint64_t *ret_missed,
                                        bool *ret_is_header, struct qn_error *err);
 void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf);
 
@@ -103,7 +125,7 @@ void qn_history_init(struct qn_history *history);
 /* From here on, calls on this port are this instance's, unless their access key is known. */
 void qn_history_add_port(struct qn_history *history, int64_t port, const char *instance);
 void qn_history_done(struct qn_history *history);
-/* Copies the event and its texts. */
+/* Copies the event, its detail and its texts. */
 void qn_history_add(struct qn_history *history, const struct qn_check_event *event);
 /* Any number of JSON lines. Fails at the first that is none. */
 QN_MUST_CHECK bool qn_history_read(struct qn_history *history, struct qn_str text,

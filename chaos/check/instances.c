@@ -15,13 +15,14 @@ static void record(struct qn_running *run, const struct qn_instance *instance, c
                    pid_t pid, int exit_code, int signal_number)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, QN_CHECK_PROC);
+    qn_check_event_init(&event, &detail, QN_CHECK_PROC);
     event.what = qn_str_from_cstr(what);
     event.instance = qn_str_from_cstr(instance->name);
-    event.pid = pid;
-    event.exit_code = exit_code >= 0 ? exit_code : QN_EVENT_NO_INT;
-    event.signal = signal_number > 0 ? signal_number : QN_EVENT_NO_INT;
+    detail.pid = pid;
+    detail.exit_code = exit_code >= 0 ? exit_code : QN_EVENT_NO_INT;
+    detail.signal = signal_number > 0 ? signal_number : QN_EVENT_NO_INT;
     qn_record(&run->recorder, &event);
     if (!run->is_over) {
         (void)qn_faults_at(&run->faults, &event);

@@ -220,15 +220,16 @@ static void record_send(struct qn_load *load, const struct qn_load_target *targe
                         struct qn_load_message *message, const char *message_id)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, QN_CHECK_LOAD);
+    qn_check_event_init(&event, &detail, QN_CHECK_LOAD);
     event.queue = target->queue_name;
     event.k = message->k;
     event.grp = message->group;
     event.mid = qn_str_from_cstr(message_id);
     event.code = message_id != NULL ? QN_STR("OK") : QN_STR("failed");
     event.what = qn_str_from_cstr(qn_load_outcome_name(message->outcome));
-    event.target = message->other_name;
+    detail.target = message->other_name;
     event.work_ms = message->script.work_ms;
     event.digest = digest_of(message);
     qn_record(target->recorder, &event);

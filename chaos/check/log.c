@@ -31,13 +31,14 @@ static void append_text(struct qn_buf *buf, struct qn_str s)
 static void record_line(struct qn_log_reader *reader, struct qn_str line)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
     struct qn_buf text;
 
-    qn_check_event_init(&event, QN_CHECK_LOG);
+    qn_check_event_init(&event, &detail, QN_CHECK_LOG);
     event.instance = reader->instance;
     qn_buf_init(&text, SIZE_MAX / 2);
     append_text(&text, qn_str_first(line, LINE_MAX_BYTES));
-    event.reason = qn_buf_str(&text);
+    detail.reason = qn_buf_str(&text);
     qn_record(reader->recorder, &event);
     qn_buf_done(&text);
     reader->lines++;

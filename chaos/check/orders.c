@@ -14,12 +14,13 @@ enum {
 static void tell_not_done(struct qn_running *run, const struct qn_fault_step *step, const char *why)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, QN_CHECK_FAULT);
+    qn_check_event_init(&event, &detail, QN_CHECK_FAULT);
     event.code = step->action->source;
     event.k = step->cause.k;
-    event.target = qn_arena_format(&run->arena, "rule=%.*s", QN_STR_ARG(step->rule));
-    event.reason = qn_arena_format(&run->arena, "not done: %s", why);
+    detail.target = qn_arena_format(&run->arena, "rule=%.*s", QN_STR_ARG(step->rule));
+    detail.reason = qn_arena_format(&run->arena, "not done: %s", why);
     qn_record(&run->recorder, &event);
 }
 
@@ -125,9 +126,10 @@ static void do_to_instance(struct qn_running *run, const struct qn_fault_step *s
 static void mark(struct qn_running *run, const struct qn_rule_action *action)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, QN_CHECK_MARK);
-    event.reason = action->text;
+    qn_check_event_init(&event, &detail, QN_CHECK_MARK);
+    detail.reason = action->text;
     qn_record(&run->recorder, &event);
 }
 

@@ -60,15 +60,16 @@ static void learn_call(struct learner *learner, const struct qn_check_event *eve
 {
     struct qn_profile *profile = learner->profile;
 
-    profile->has_sdk = profile->has_sdk || !qn_str_is_none(event->invocation);
+    profile->has_sdk = profile->has_sdk || !qn_str_is_none(event->detail->invocation);
     profile->sdk_attempts =
         event->attempt > profile->sdk_attempts ? event->attempt : profile->sdk_attempts;
     if (qn_str_equal(event->action, QN_STR("ReceiveMessage"))) {
-        int64_t max = event->max != QN_EVENT_NO_INT ? event->max : 1;
+        int64_t max = event->detail->max != QN_EVENT_NO_INT ? event->detail->max : 1;
         profile->batch = max > profile->batch ? max : profile->batch;
-        profile->wait_s = event->wait > profile->wait_s ? event->wait : profile->wait_s;
+        profile->wait_s =
+            event->detail->wait > profile->wait_s ? event->detail->wait : profile->wait_s;
         profile->overrides_visibility =
-            profile->overrides_visibility || event->visibility != QN_EVENT_NO_INT;
+            profile->overrides_visibility || event->detail->visibility != QN_EVENT_NO_INT;
         if (profile->startup_ms == 0 && learner->spawned_at_ms != 0) {
             profile->startup_ms = event->wt - learner->spawned_at_ms;
         }
@@ -88,7 +89,7 @@ static void end_lease(struct learner *learner, struct lease *lease)
 static void learn_state(struct learner *learner, const struct qn_check_event *event)
 {
     struct qn_profile *profile = learner->profile;
-    struct lease *lease = qn_table_at(&learner->leases, event->mid);
+    struct lease *lease = qn_table_at_kept(&learner->leases, event->mid);
 
     switch (event->kind) {
     case QN_CHECK_LEASE_GRANT:
@@ -154,7 +155,7 @@ void qn_profile_learn(struct qn_profile *profile, const struct qn_judge_input *i
     struct learner learner = {.profile = profile, .in = in};
 
     *profile = (struct qn_profile){.is_known = true, .level = in->level, .wait_s = QN_EVENT_NO_INT};
-    qn_table_init(&learner.leases, sizeof(struct lease));
+    qn_table_init_for(&learner.leases, sizeof(struct lease), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         learn_event(&learner, &in->history->events[i]);
     }

@@ -217,7 +217,7 @@ static void get_effect(const struct call *call)
     bool is_applied = qn_effects_is_applied(call->routes->effects, call->rest);
     struct qn_check_event event;
 
-    qn_check_event_init(&event, QN_CHECK_LOOKUP);
+    qn_check_event_init(&event, NULL, QN_CHECK_LOOKUP);
     event.k = key_of_id(call, call->rest);
     event.status = is_applied ? 200 : 404;
     event.instance = instance_of(call, event.k);
@@ -228,6 +228,7 @@ static void get_effect(const struct call *call)
 static void post_record(const struct call *call, enum qn_check_kind kind)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
     struct qn_str key = member(call->body, "key");
     struct qn_str id = member(call->body, "id");
 
@@ -235,9 +236,9 @@ static void post_record(const struct call *call, enum qn_check_kind kind)
         answer(call, 400, "{\"error\":\"expected a JSON object with id\"}");
         return;
     }
-    qn_check_event_init(&event, kind);
+    qn_check_event_init(&event, &detail, kind);
     event.k = qn_str_is_none(id) ? key : key_of_id(call, id);
-    event.reason = member(call->body, "reason");
+    detail.reason = member(call->body, "reason");
     event.instance = instance_of(call, event.k);
     event.status = 200;
     conclude(call, &event, "{\"recorded\":true}");
@@ -257,6 +258,7 @@ static void put_state(const struct call *call)
 {
     const struct qn_effects_options *o = &call->routes->options.effects;
     struct qn_check_event event;
+    struct qn_check_detail detail;
     int64_t version = json_integer_value(json_object_get(call->body, "version"));
     bool is_conditional = !qn_str_is_none(call->request->if_version_lower);
 
@@ -275,8 +277,8 @@ static void put_state(const struct call *call)
         return;
     }
     *stored = version;
-    qn_check_event_init(&event, QN_CHECK_STATE);
-    event.target = call->rest;
+    qn_check_event_init(&event, &detail, QN_CHECK_STATE);
+    detail.target = call->rest;
     event.n = version;
     event.instance = instance_of(call, QN_STR_NONE);
     qn_record(o->recorder, &event);
@@ -288,7 +290,7 @@ static void post_ready(const struct call *call)
     const struct qn_effects_options *o = &call->routes->options.effects;
     struct qn_check_event event;
 
-    qn_check_event_init(&event, QN_CHECK_PROC);
+    qn_check_event_init(&event, NULL, QN_CHECK_PROC);
     event.what = QN_STR("ready");
     event.instance = instance_of(call, QN_STR_NONE);
     qn_record(o->recorder, &event);
@@ -301,11 +303,12 @@ static void post_ready(const struct call *call)
 static void post_event(const struct call *call)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, QN_CHECK_MARK);
-    event.reason = member(call->body, "name");
-    if (qn_str_is_none(event.reason)) {
-        event.reason = QN_STR("event");
+    qn_check_event_init(&event, &detail, QN_CHECK_MARK);
+    detail.reason = member(call->body, "name");
+    if (qn_str_is_none(detail.reason)) {
+        detail.reason = QN_STR("event");
     }
     event.instance = instance_of(call, QN_STR_NONE);
     qn_record(call->routes->options.effects.recorder, &event);

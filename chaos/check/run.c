@@ -49,7 +49,7 @@ bool qn_running_read_trace(struct qn_running *run, struct qn_error *err)
             qn_running_tell(event);
         }
         run->fired += event->kind == QN_CHECK_FAULT;
-        if (qn_str_is_none(event->raw)) {
+        if (!event->is_read) {
             continue; /* our own */
         }
         qn_watch_feed(&run->watch, event);
@@ -238,7 +238,8 @@ static bool faults_have_fired(const struct qn_running *run)
         int64_t fired = 0;
         for (size_t j = 0; j < run->history.count; j++) {
             const struct qn_check_event *event = &run->history.events[j];
-            fired += event->kind == QN_CHECK_FAULT && qn_str_equal(event->rule, fault->name);
+            fired +=
+                event->kind == QN_CHECK_FAULT && qn_str_equal(event->detail->rule, fault->name);
         }
         if (fired == 0) {
             return false;

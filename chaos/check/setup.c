@@ -242,6 +242,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
 
     qn_arena_init(&run->arena, SIZE_MAX / 2);
     qn_history_init(&run->history);
+    run->history.keeps_lines = true;
     run->recorder.history = &run->history;
     name_instances(run);
     qn_terms_init(&run->terms, run->scenario, run->options, run->learned);

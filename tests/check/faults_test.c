@@ -41,7 +41,7 @@ static struct qn_effect_verdict happened(enum qn_check_kind kind, const char *k)
 {
     struct qn_check_event event;
 
-    qn_check_event_init(&event, kind);
+    qn_check_event_init(&event, NULL, kind);
     event.k = qn_str_from_cstr(k);
     event.instance = QN_STR("QUERN0001");
     return qn_faults_at(&faults, &event);
@@ -81,7 +81,7 @@ Test(faults, effect_of_one_key_holds_its_answer_and_kills_the_instance)
     cr_expect_eq(happens(QN_CHECK_WORK_COMMIT, "k-002"), QN_EFFECT_GO_ON); /* once */
     cr_assert_eq(history.count, 1);
     cr_expect_eq(history.events[0].kind, QN_CHECK_FAULT);
-    cr_expect(qn_str_equal(history.events[0].rule, QN_STR("boom")));
+    cr_expect(qn_str_equal(history.events[0].detail->rule, QN_STR("boom")));
 }
 
 Test(faults, action_waits_for_its_time)
@@ -173,7 +173,7 @@ Test(faults, expressions_are_those_of_the_run)
 
     open_with("\"on exit do stop instance=2 {V+1s}\"");
     struct qn_check_event event;
-    qn_check_event_init(&event, QN_CHECK_PROC);
+    qn_check_event_init(&event, NULL, QN_CHECK_PROC);
     event.what = QN_STR("exit");
     event.instance = QN_STR("QUERN0001");
     (void)qn_faults_at(&faults, &event);
@@ -186,19 +186,20 @@ Test(faults, what_the_server_leaves_to_the_harness_is_done_and_let_go)
 {
     struct qn_fault_step step;
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
     open_with("\"on Delete* where key=k-004 first 1 at arrive do hold then kill instance as b\"");
-    qn_check_event_init(&event, QN_CHECK_FAULT);
-    event.rule = QN_STR("b");
-    event.target = QN_STR("instance=QUERN0001");
-    event.reason = QN_STR("kill instance");
+    qn_check_event_init(&event, &detail, QN_CHECK_FAULT);
+    detail.rule = QN_STR("b");
+    detail.target = QN_STR("instance=QUERN0001");
+    detail.reason = QN_STR("kill instance");
     qn_faults_take_from_server(&faults, &event);
     cr_assert(next(&step));
     cr_expect_eq(step.action->verb, QN_DO_KILL);
     cr_expect(step.releases_server);
-    event.reason = QN_STR("shadowed by a");
+    detail.reason = QN_STR("shadowed by a");
     qn_faults_take_from_server(&faults, &event);
-    event.rule = QN_STR("another");
+    detail.rule = QN_STR("another");
     qn_faults_take_from_server(&faults, &event);
     cr_expect_not(next(&step));
     cr_expect_eq(happens(QN_CHECK_WORK_BEGIN, "k-004"), QN_EFFECT_GO_ON);

@@ -453,7 +453,7 @@ Test(judge, history_that_was_written_reads_back_the_same)
     size_t len = 0;
 
     cr_assert(read_history("once-broken", &history));
-    qn_check_event_init(&own, QN_CHECK_WORK_COMMIT);
+    qn_check_event_init(&own, NULL, QN_CHECK_WORK_COMMIT);
     own.seq = 1000;
     own.k = QN_STR("k-\"quoted\"");
     own.replayed = true;

@@ -41,7 +41,7 @@ static void expect_line(size_t i, const char *text)
 {
     cr_assert_lt(i, history.count);
     cr_expect_eq(history.events[i].kind, QN_CHECK_LOG);
-    cr_expect_str_eq(history.events[i].reason.ptr, text);
+    cr_expect_str_eq(history.events[i].detail->reason.ptr, text);
     cr_expect_str_eq(history.events[i].instance.ptr, "QUERN0001");
 }
 
@@ -83,8 +83,8 @@ Test(log, bytes_that_are_no_text_do_not_break_the_trace)
     (void)fclose(out);
     qn_history_init(&again);
     cr_assert(qn_history_read(&again, qn_str(written, size), &err), "%s", err.message);
-    cr_expect(qn_str_equal(again.events[0].reason, qn_str("a?b\0c\x1b[0m?", 10)));
-    cr_expect(qn_str_equal(again.events[1].reason, QN_STR("\xe2\x82\xac")));
+    cr_expect(qn_str_equal(again.events[0].detail->reason, qn_str("a?b\0c\x1b[0m?", 10)));
+    cr_expect(qn_str_equal(again.events[1].detail->reason, QN_STR("\xe2\x82\xac")));
     qn_history_done(&again);
     free(written);
 }
@@ -96,7 +96,7 @@ Test(log, very_long_line_is_cut)
     }
     print("\nnext\n");
     qn_log_read(&reader, true);
-    cr_expect_eq(history.events[0].reason.len, 500);
+    cr_expect_eq(history.events[0].detail->reason.len, 500);
     expect_line(history.count - 1, "next");
     cr_expect_lt(history.count, 6);
 }
@@ -117,8 +117,9 @@ Test(log, of_a_flood_the_beginning_and_the_end_are_kept)
     cr_expect_eq(history.count, 2100);
     expect_line(2001, "line 999901");
     expect_line(2099, "line 999999");
-    cr_expect(qn_str_starts_with(history.events[2000].reason, QN_STR("(11")));
-    cr_expect(qn_str_ends_with(history.events[2000].reason, QN_STR("bytes are left out here)")));
+    cr_expect(qn_str_starts_with(history.events[2000].detail->reason, QN_STR("(11")));
+    cr_expect(
+        qn_str_ends_with(history.events[2000].detail->reason, QN_STR("bytes are left out here)")));
 }
 
 Test(log, file_does_not_grow_without_bounds)
@@ -142,10 +143,11 @@ Test(log, file_does_not_grow_without_bounds)
     cr_expect_lt(lseek(reader.file, 0, SEEK_END), 20 * 1024 * 1024);
     qn_log_close(&reader);
     struct qn_check_event *last = &history.events[history.count - 1];
-    cr_expect_str_eq(last->reason.ptr, "last");
+    cr_expect_str_eq(last->detail->reason.ptr, "last");
     bool is_told = false;
     for (size_t i = 0; i < history.count; i++) {
-        is_told = is_told || strstr(history.events[i].reason.ptr, "bytes are left out") != NULL;
+        is_told =
+            is_told || strstr(history.events[i].detail->reason.ptr, "bytes are left out") != NULL;
     }
     cr_expect(is_told);
 }

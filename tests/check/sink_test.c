@@ -208,11 +208,11 @@ Test(sink, steps_readiness_and_marks_are_recorded)
     char answer[2048];
 
     cr_expect_eq(call("POST", "/v1/steps/mail", "", "{\"idempotencyKey\":\"k-1\"}", answer), 200);
-    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->step, QN_STR("mail")));
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->detail->step, QN_STR("mail")));
     cr_expect_eq(call("POST", "/v1/ready", "", "", answer), 204);
     cr_expect(qn_str_equal(last_of(QN_CHECK_PROC)->what, QN_STR("ready")));
     cr_expect_eq(call("POST", "/v1/event", "", "{\"name\":\"here\"}", answer), 204);
-    cr_expect(qn_str_equal(last_of(QN_CHECK_MARK)->reason, QN_STR("here")));
+    cr_expect(qn_str_equal(last_of(QN_CHECK_MARK)->detail->reason, QN_STR("here")));
 }
 
 Test(sink, bulk_call_is_one_unit_of_work_with_many_keys)

@@ -22,7 +22,7 @@ static void feed(enum qn_check_kind kind, const char *instance, const char *what
     struct qn_check_event event;
     bool is_call = kind == QN_CHECK_API_IN || kind == QN_CHECK_API_OUT;
 
-    qn_check_event_init(&event, kind);
+    qn_check_event_init(&event, NULL, kind);
     event.queue = QN_STR("q");
     event.instance = qn_str_from_cstr(instance);
     event.wt = at_ms;

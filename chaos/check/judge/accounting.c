@@ -15,7 +15,7 @@ struct entry {
 static void place(struct qn_table *messages, struct entry *entry,
                   const struct qn_check_event *event, bool in_queue)
 {
-    bool *is_there = qn_table_at(messages, qn_str_is_none(event->mid) ? event->k : event->mid);
+    bool *is_there = qn_table_at_kept(messages, qn_str_is_none(event->mid) ? event->k : event->mid);
 
     if (*is_there != in_queue) {
         entry->queued += in_queue ? 1 : -1;
@@ -37,7 +37,7 @@ static void step(struct books *books, const struct qn_judge_input *in,
         (!settles && qn_judge_is_state(event) && !qn_judge_on_source(in, event))) {
         return;
     }
-    struct entry *entry = qn_table_at(&books->entries, event->k);
+    struct entry *entry = qn_table_at_kept(&books->entries, event->k);
     if (settles && event->kind != QN_CHECK_WORK_COMMIT) {
         entry->is_recorded = true;
         return;
@@ -68,8 +68,8 @@ static void step(struct books *books, const struct qn_judge_input *in,
         break;
     case QN_CHECK_EFFECT_COUNT:
         if (in->level < QN_LEVEL_SINK) {
-            entry->applied += event->count;
-            accounting->applied += event->count;
+            entry->applied += event->detail->count;
+            accounting->applied += event->detail->count;
         }
         break;
     case QN_CHECK_WORK_COMMIT:
@@ -102,8 +102,8 @@ void qn_accounting_init(struct qn_accounting *accounting, const struct qn_judge_
         .orphaned = json_array(),
         .premature = json_array(),
     };
-    qn_table_init(&books.entries, sizeof(struct entry));
-    qn_table_init(&books.messages, sizeof(bool));
+    qn_table_init_for(&books.entries, sizeof(struct entry), &in->history->texts);
+    qn_table_init_for(&books.messages, sizeof(bool), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         step(&books, in, &in->history->events[i], accounting);
     }

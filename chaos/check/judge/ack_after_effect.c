@@ -10,7 +10,7 @@ struct settled {
  * was held. */
 static uint64_t arrival(const struct qn_table *arrivals, const struct qn_check_event *deletion)
 {
-    const uint64_t *seq = qn_table_find(arrivals, deletion->h);
+    const uint64_t *seq = qn_table_find_kept(arrivals, deletion->h);
 
     return seq != NULL ? *seq : deletion->seq;
 }
@@ -20,8 +20,8 @@ static void note_call(struct qn_table *arrivals, const struct qn_check_event *ca
     if (!qn_str_starts_with(call->action, QN_STR("Delete"))) {
         return;
     }
-    for (size_t i = 0; i < call->handle_count; i++) {
-        uint64_t *seq = qn_table_at(arrivals, call->handles[i]);
+    for (size_t i = 0; i < call->detail->handle_count; i++) {
+        uint64_t *seq = qn_table_at_kept(arrivals, call->detail->handles[i]);
         *seq = call->seq;
     }
 }
@@ -29,7 +29,7 @@ static void note_call(struct qn_table *arrivals, const struct qn_check_event *ca
 static void judge_delete(const struct qn_table *effects, const struct qn_table *arrivals,
                          const struct qn_check_event *deletion, struct qn_finding *finding)
 {
-    const struct settled *settled = qn_table_find(effects, deletion->k);
+    const struct settled *settled = qn_table_find_kept(effects, deletion->k);
     uint64_t at = arrival(arrivals, deletion);
 
     if ((settled != NULL && settled->seq < at) || finding->result == QN_RESULT_FAIL) {
@@ -68,12 +68,12 @@ void qn_judge_ack_after_effect(const struct qn_judge_input *in, struct qn_findin
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "needs the effect sink");
         return;
     }
-    qn_table_init(&effects, sizeof(struct settled));
-    qn_table_init(&arrivals, sizeof(uint64_t));
+    qn_table_init_for(&effects, sizeof(struct settled), &in->history->texts);
+    qn_table_init_for(&arrivals, sizeof(uint64_t), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (qn_judge_settles(in, event)) {
-            struct settled *settled = qn_table_at(&effects, event->k);
+            struct settled *settled = qn_table_at_kept(&effects, event->k);
             settled->seq = settled->seq != 0 ? settled->seq : event->seq;
         } else if (event->kind == QN_CHECK_API_IN && qn_judge_counts(in, event)) {
             note_call(&arrivals, event);

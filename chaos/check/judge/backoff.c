@@ -143,8 +143,8 @@ static void note_failure(struct state *state, struct window *window,
 {
     bool is_new = true;
 
-    if (!qn_str_is_none(call->invocation)) {
-        bool *seen = qn_table_at(&state->invocations, call->invocation);
+    if (!qn_str_is_none(call->detail->invocation)) {
+        bool *seen = qn_table_at(&state->invocations, call->detail->invocation);
         is_new = !*seen;
         *seen = true;
     }
@@ -209,7 +209,7 @@ static void find_failed(struct state *state)
     const struct qn_history *history = state->in->history;
     struct qn_table calls; /* struct call, by request */
 
-    qn_table_init(&calls, sizeof(struct call));
+    qn_table_init_for(&calls, sizeof(struct call), &history->texts);
     for (size_t i = 0; i < history->count; i++) {
         const struct qn_check_event *event = &history->events[i];
         bool is_receive = qn_judge_is_call(state->in, event, QN_STR("ReceiveMessage"));
@@ -219,14 +219,14 @@ static void find_failed(struct state *state)
                 call->is_hit = call->is_hit || call->is_open;
             }
         } else if (is_receive && event->kind == QN_CHECK_API_IN) {
-            struct call *call = qn_table_at(&calls, event->req);
+            struct call *call = qn_table_at_kept(&calls, event->req);
             call->is_open = true;
         } else if (is_receive) {
-            struct call *call = qn_table_at(&calls, event->req);
+            struct call *call = qn_table_at_kept(&calls, event->req);
             call->is_open = !qn_str_equal(event->code, QN_STR("OK"));
             call->is_hit = true;
         } else if (event->kind == QN_CHECK_FAULT && !qn_str_is_none(event->req)) {
-            struct call *call = qn_table_find(&calls, event->req);
+            struct call *call = qn_table_find_kept(&calls, event->req);
             if (call != NULL) {
                 call->is_hit = true;
             }
@@ -246,7 +246,7 @@ static const struct qn_check_event *end_of(const struct qn_history *history)
 {
     for (size_t i = 0; i < history->count; i++) {
         const struct qn_check_event *event = &history->events[i];
-        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"))) {
+        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->detail->reason, QN_STR("end"))) {
             return event;
         }
     }

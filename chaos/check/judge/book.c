@@ -2,7 +2,6 @@
 #include "chaos/check/judge/book.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 /* Of an open ReceiveMessage. */
 struct request {
@@ -33,7 +32,7 @@ static struct qn_book_instance *instance_at(struct qn_book *book, struct qn_str 
 struct qn_lease *qn_book_lease_of(const struct qn_book *book, struct qn_str handle)
 {
     struct qn_lease **found =
-        qn_str_is_none(handle) ? NULL : qn_table_find(&book->by_handle, handle);
+        qn_str_is_none(handle) ? NULL : qn_table_find_kept(&book->by_handle, handle);
 
     return found != NULL ? *found : NULL;
 }
@@ -62,19 +61,19 @@ static void grant(struct qn_book *book, const struct qn_check_event *event)
     lease->owner = owner;
     lease->life = owner->life;
     lease->deadline_ms = event->deadline;
-    newest = qn_table_at(&book->by_message, event->mid);
+    newest = qn_table_at_kept(&book->by_message, event->mid);
     lease->older = *newest;
     *newest = lease;
     if (!qn_str_is_none(event->k)) {
-        newest = qn_table_at(&book->by_key, event->k);
+        newest = qn_table_at_kept(&book->by_key, event->k);
         lease->older_of_key = *newest;
         *newest = lease;
     }
     if (!qn_str_is_none(event->h)) {
-        *(struct qn_lease **)qn_table_at(&book->by_handle, event->h) = lease;
+        *(struct qn_lease **)qn_table_at_kept(&book->by_handle, event->h) = lease;
     }
     if (!qn_str_is_none(event->req)) {
-        struct request *request = qn_table_at(&book->by_request, event->req);
+        struct request *request = qn_table_at_kept(&book->by_request, event->req);
         request->first_lease = request->first_lease != NULL ? request->first_lease : lease;
     }
     if (book->last_lease != NULL) {
@@ -94,7 +93,7 @@ static struct qn_lease *lease_of(const struct qn_book *book, const struct qn_che
     if (lease != NULL || qn_str_is_none(event->mid)) {
         return lease;
     }
-    newest = qn_table_find(&book->by_message, event->mid);
+    newest = qn_table_find_kept(&book->by_message, event->mid);
     for (lease = newest != NULL ? *newest : NULL; lease != NULL; lease = lease->older) {
         if (lease->ended == NULL) {
             return lease;
@@ -128,7 +127,7 @@ static void end_all_of(struct qn_book *book, const struct qn_check_event *event,
                        enum qn_lease_end how)
 {
     struct qn_lease **newest =
-        qn_str_is_none(event->mid) ? NULL : qn_table_find(&book->by_message, event->mid);
+        qn_str_is_none(event->mid) ? NULL : qn_table_find_kept(&book->by_message, event->mid);
 
     for (struct qn_lease *lease = newest != NULL ? *newest : NULL; lease != NULL;
          lease = lease->older) {
@@ -143,7 +142,7 @@ static void extend(struct qn_book *book, const struct qn_check_event *event)
     if (lease == NULL) {
         return;
     }
-    bool by_fault = qn_str_equal(event->reason, QN_STR("fault"));
+    bool by_fault = qn_str_equal(event->detail->reason, QN_STR("fault"));
     lease->is_excused = lease->is_excused || by_fault;
     if (!by_fault) {
         lease->was_shortened = event->deadline < lease->deadline_ms;
@@ -153,7 +152,7 @@ static void extend(struct qn_book *book, const struct qn_check_event *event)
 
 static void feed_state(struct qn_book *book, const struct qn_check_event *event)
 {
-    bool by_fault = qn_str_equal(event->reason, QN_STR("fault"));
+    bool by_fault = qn_str_equal(event->detail->reason, QN_STR("fault"));
 
     switch (event->kind) {
     case QN_CHECK_LEASE_GRANT:
@@ -184,7 +183,7 @@ static void feed_state(struct qn_book *book, const struct qn_check_event *event)
 /* Newest first: what this process holds or held of messages with the key. */
 static void correlate_by_key(struct qn_book *book, struct qn_handler *handler)
 {
-    struct qn_lease **newest = qn_table_find(&book->by_key, handler->begin->k);
+    struct qn_lease **newest = qn_table_find_kept(&book->by_key, handler->begin->k);
     size_t open = 0;
 
     for (struct qn_lease *lease = newest != NULL ? *newest : NULL; lease != NULL;
@@ -205,7 +204,7 @@ static void correlate(struct qn_book *book, struct qn_handler *handler)
 {
     const struct qn_check_event *begin = handler->begin;
     struct qn_lease **newest =
-        qn_str_is_none(begin->mid) ? NULL : qn_table_find(&book->by_message, begin->mid);
+        qn_str_is_none(begin->mid) ? NULL : qn_table_find_kept(&book->by_message, begin->mid);
 
     for (struct qn_lease *lease = newest != NULL ? *newest : NULL;
          lease != NULL && handler->lease == NULL; lease = lease->older) {
@@ -229,10 +228,7 @@ static void correlate(struct qn_book *book, struct qn_handler *handler)
 /* One call at the sink may bring several items: each is a run of its own. */
 static struct qn_handler **runs_of(struct qn_book *book, const struct qn_check_event *event)
 {
-    char number[24];
-    int len = snprintf(number, sizeof(number), "%lld", (long long)event->run);
-
-    return qn_table_at(&book->by_run, qn_str(number, (size_t)len));
+    return qn_table_at(&book->by_run, qn_str((const char *)&event->run, sizeof(event->run)));
 }
 
 static void begin_run(struct qn_book *book, const struct qn_check_event *event)
@@ -278,7 +274,7 @@ static void feed_call(struct qn_book *book, const struct qn_check_event *event)
         qn_str_is_none(event->req)) {
         return;
     }
-    struct request *request = qn_table_at(&book->by_request, event->req);
+    struct request *request = qn_table_at_kept(&book->by_request, event->req);
     struct qn_book_instance *instance = instance_at(book, event->instance);
     if (instance == NULL) {
         return;
@@ -323,11 +319,11 @@ static void feed_signal(struct qn_book *book, struct qn_book_instance *instance,
 {
     struct qn_stop *stop = instance->stop;
 
-    if (event->signal == SIGSTOP || event->signal == SIGCONT) {
+    if (event->detail->signal == SIGSTOP || event->detail->signal == SIGCONT) {
         instance->disturbed_seq = event->seq;
-    } else if (event->signal == SIGTERM && stop == NULL) {
+    } else if (event->detail->signal == SIGTERM && stop == NULL) {
         tell(book, instance, event);
-    } else if (event->signal == SIGKILL && stop != NULL && stop->killed == NULL) {
+    } else if (event->detail->signal == SIGKILL && stop != NULL && stop->killed == NULL) {
         stop->killed = event;
     }
 }
@@ -402,10 +398,10 @@ static void feed(struct qn_book *book, const struct qn_check_event *event)
         close_receives(book);
         break;
     case QN_CHECK_MARK:
-        book->is_ended = book->is_ended || qn_str_equal(event->reason, QN_STR("end"));
+        book->is_ended = book->is_ended || qn_str_equal(event->detail->reason, QN_STR("end"));
         break;
     case QN_CHECK_FAULT:
-        if (qn_str_starts_with(event->reason, QN_STR("freeze"))) {
+        if (qn_str_starts_with(event->detail->reason, QN_STR("freeze"))) {
             book->disturbed_seq = event->seq;
         }
         cut_call(book, event);
@@ -441,10 +437,10 @@ void qn_book_init(struct qn_book *book, const struct qn_judge_input *in)
     *book = (struct qn_book){.in = in, .only = only_instance(in)};
     qn_arena_init(&book->arena, SIZE_MAX / 2);
     qn_table_init(&book->instances, sizeof(struct qn_book_instance));
-    qn_table_init(&book->by_handle, sizeof(struct qn_lease *));
-    qn_table_init(&book->by_message, sizeof(struct qn_lease *));
-    qn_table_init(&book->by_key, sizeof(struct qn_lease *));
-    qn_table_init(&book->by_request, sizeof(struct request));
+    qn_table_init_for(&book->by_handle, sizeof(struct qn_lease *), &in->history->texts);
+    qn_table_init_for(&book->by_message, sizeof(struct qn_lease *), &in->history->texts);
+    qn_table_init_for(&book->by_key, sizeof(struct qn_lease *), &in->history->texts);
+    qn_table_init_for(&book->by_request, sizeof(struct request), &in->history->texts);
     qn_table_init(&book->by_run, sizeof(struct qn_handler *));
     for (size_t i = 0; i < in->history->count; i++) {
         feed(book, &in->history->events[i]);

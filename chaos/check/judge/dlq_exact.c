@@ -38,7 +38,7 @@ static void note(const struct qn_judge_input *in, struct qn_table *keys,
     if (!is_dead && !qn_judge_settles(in, event)) {
         return;
     }
-    struct key *key = qn_table_at(keys, event->k);
+    struct key *key = qn_table_at_kept(keys, event->k);
     key->is_dead = key->is_dead || is_dead;
     key->is_settled = key->is_settled || event->kind != QN_CHECK_WORK_COMMIT;
     if (!is_dead || is_expected(in, event->k)) {
@@ -68,7 +68,7 @@ void qn_judge_dlq_exact(const struct qn_judge_input *in, struct qn_finding *ret_
 {
     struct qn_table keys;
 
-    qn_table_init(&keys, sizeof(struct key));
+    qn_table_init_for(&keys, sizeof(struct key), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         note(in, &keys, &in->history->events[i], ret_finding);
     }

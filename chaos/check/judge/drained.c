@@ -13,7 +13,7 @@ static void note(struct qn_table *messages, const struct qn_check_event *event)
     if (qn_str_is_none(event->mid)) {
         return;
     }
-    struct message *message = qn_table_at(messages, event->mid);
+    struct message *message = qn_table_at_kept(messages, event->mid);
     message->k = event->k;
     message->last_seq = event->seq;
     message->leases += event->kind == QN_CHECK_LEASE_GRANT;
@@ -52,17 +52,18 @@ void qn_judge_drained(const struct qn_judge_input *in, struct qn_finding *ret_fi
     struct qn_table messages;
     const struct qn_check_event *end = NULL;
 
-    qn_table_init(&messages, sizeof(struct message));
+    qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"))) {
+        if (event->kind == QN_CHECK_MARK && qn_str_equal(event->detail->reason, QN_STR("end"))) {
             end = event;
         } else if (event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY &&
                    qn_judge_on_source(in, event)) {
             note(&messages, event);
         }
     }
-    int64_t left = end != NULL ? end->visible + end->in_flight + end->delayed : 0;
+    int64_t left =
+        end != NULL ? end->detail->visible + end->detail->in_flight + end->detail->delayed : 0;
     if (end == NULL) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "the history has no end");
     } else if (left > 0) {

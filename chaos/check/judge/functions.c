@@ -21,8 +21,8 @@ static bool is_meant(const struct qn_judge_input *in, const struct qn_check_even
         return qn_judge_fits(event->what, qn_str_from(pattern, 5));
     }
     if (event->kind == QN_CHECK_FAULT && qn_str_starts_with(pattern, QN_STR("fault."))) {
-        return qn_judge_fits(event->rule, qn_str_from(pattern, 6)) &&
-               !qn_str_starts_with(event->reason, QN_STR("shadowed"));
+        return qn_judge_fits(event->detail->rule, qn_str_from(pattern, 6)) &&
+               !qn_str_starts_with(event->detail->reason, QN_STR("shadowed"));
     }
     return qn_judge_fits(qn_str_from_cstr(qn_check_kind_name(event->kind)), pattern);
 }
@@ -33,8 +33,8 @@ static bool is_about(const struct qn_judge_input *in, const struct qn_check_even
     if (qn_str_is_none(selector) || qn_str_equal(selector, QN_STR("all"))) {
         return true;
     }
-    for (size_t i = 0; i < event->handle_count; i++) {
-        const struct qn_lease *lease = qn_book_lease_of(in->book, event->handles[i]);
+    for (size_t i = 0; i < event->detail->handle_count; i++) {
+        const struct qn_lease *lease = qn_book_lease_of(in->book, event->detail->handles[i]);
         if (lease != NULL && qn_tally_selects(in->tally, selector, lease->grant->k)) {
             return true;
         }
@@ -62,7 +62,7 @@ static const struct qn_check_event *find_mark(const struct qn_judge_input *in, s
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         bool is_ready = event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("ready"));
-        if (event->kind == QN_CHECK_MARK ? qn_str_equal(event->reason, name)
+        if (event->kind == QN_CHECK_MARK ? qn_str_equal(event->detail->reason, name)
                                          : is_ready && qn_str_equal(name, QN_STR("ready"))) {
             return event;
         }
@@ -90,8 +90,8 @@ static bool closes(const struct qn_check_event *mark, const struct qn_check_even
                    struct qn_str name)
 {
     return qn_str_is_none(name)
-               ? qn_str_equal(mark->reason, QN_STR("end"))
-               : mark->seq > from->seq && !qn_str_equal(mark->reason, QN_STR("ready"));
+               ? qn_str_equal(mark->detail->reason, QN_STR("end"))
+               : mark->seq > from->seq && !qn_str_equal(mark->detail->reason, QN_STR("ready"));
 }
 
 static struct phase find_phase(struct qn_expression *x, struct qn_str name)
@@ -305,7 +305,7 @@ static double version(struct qn_expression *x, const struct arguments *a)
     need_for(x, QN_STR("state"));
     for (size_t i = 0; i < x->in->history->count; i++) {
         const struct qn_check_event *event = &x->in->history->events[i];
-        if (event->kind == QN_CHECK_STATE && qn_str_equal(event->target, a->items[0])) {
+        if (event->kind == QN_CHECK_STATE && qn_str_equal(event->detail->target, a->items[0])) {
             newest = (double)event->n;
         }
     }
@@ -326,7 +326,8 @@ static double canaries(struct qn_expression *x, const struct arguments *a)
         bool has_any = false;
         for (size_t j = 0; event->kind == QN_CHECK_LOG && j < 4; j++) {
             struct qn_str form = qn_str_from_cstr(forms[j]);
-            has_any = has_any || qn_str_find(event->reason, form) < event->reason.len;
+            has_any =
+                has_any || qn_str_find(event->detail->reason, form) < event->detail->reason.len;
         }
         count += has_any;
     }
@@ -347,7 +348,7 @@ static double printed(struct qn_expression *x, const struct arguments *a)
 
     x->pattern = QN_STR("log");
     for (size_t i = 0; i < history->count; i++) {
-        struct qn_str line = history->events[i].reason;
+        struct qn_str line = history->events[i].detail->reason;
         bool names_any = false;
         for (size_t j = 0; j < history->count && history->events[i].kind == QN_CHECK_LOG; j++) {
             const struct qn_check_event *sent = &history->events[j];

@@ -57,18 +57,18 @@ void qn_judge_group_serial(const struct qn_judge_input *in, struct qn_finding *r
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "needs the effect sink");
         return;
     }
-    qn_table_init(&group_of, sizeof(struct qn_str));
+    qn_table_init_for(&group_of, sizeof(struct qn_str), &in->history->texts);
     qn_table_init(&groups, sizeof(struct group));
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if ((event->kind == QN_CHECK_LOAD || event->kind == QN_CHECK_MSG_SEND) &&
             !qn_str_is_none(event->grp) && !qn_str_is_none(event->k)) {
-            *(struct qn_str *)qn_table_at(&group_of, event->k) = event->grp;
+            *(struct qn_str *)qn_table_at_kept(&group_of, event->k) = event->grp;
         }
     }
     for (const struct qn_handler *run = in->book->handlers; run != NULL; run = run->next) {
         const struct qn_str *name =
-            qn_str_is_none(run->begin->k) ? NULL : qn_table_find(&group_of, run->begin->k);
+            qn_str_is_none(run->begin->k) ? NULL : qn_table_find_kept(&group_of, run->begin->k);
         if (name != NULL) {
             begin(in, qn_table_at(&groups, *name), *name, run, ret_finding);
         }

@@ -248,11 +248,11 @@ static int64_t times_fired(const struct qn_check_event *event)
 {
     int64_t times = 1;
 
-    if (qn_str_starts_with(event->reason, QN_STR("shadowed"))) {
+    if (qn_str_starts_with(event->detail->reason, QN_STR("shadowed"))) {
         return 0;
     }
-    for (size_t i = 0; i < event->target.len; i++) {
-        times += event->target.ptr[i] == ',';
+    for (size_t i = 0; i < event->detail->target.len; i++) {
+        times += event->detail->target.ptr[i] == ',';
     }
     return times;
 }
@@ -274,7 +274,7 @@ static void count_faults(struct qn_judgement *judgement, const struct qn_history
         fault->planned = json_integer_value(json_object_get(item, "planned"));
         for (size_t j = 0; j < history->count; j++) {
             const struct qn_check_event *event = &history->events[j];
-            if (event->kind == QN_CHECK_FAULT && qn_str_equal(event->rule, name)) {
+            if (event->kind == QN_CHECK_FAULT && qn_str_equal(event->detail->rule, name)) {
                 fault->fired += times_fired(event);
             }
         }

@@ -58,8 +58,8 @@ void qn_judge_lease_cover(const struct qn_judge_input *in, struct qn_finding *re
             !qn_judge_is_call(in, event, QN_STR("DeleteMessage*"))) {
             continue;
         }
-        for (size_t j = 0; j < event->handle_count; j++) {
-            judge_delete(in, event, event->handles[j], ret_finding);
+        for (size_t j = 0; j < event->detail->handle_count; j++) {
+            judge_delete(in, event, event->detail->handles[j], ret_finding);
         }
     }
     if (ret_finding->result == QN_RESULT_PASS) {

@@ -32,13 +32,13 @@ static const struct qn_lease *newest_delivered(const struct qn_lease *used,
 static void note_call(const struct qn_judge_input *in, struct qn_table *messages,
                       const struct qn_check_event *call)
 {
-    for (size_t i = 0; i < call->handle_count; i++) {
-        const struct qn_lease *used = qn_book_lease_of(in->book, call->handles[i]);
+    for (size_t i = 0; i < call->detail->handle_count; i++) {
+        const struct qn_lease *used = qn_book_lease_of(in->book, call->detail->handles[i]);
         if (used == NULL || qn_judge_is_excepted(in, used->grant->k)) {
             continue;
         }
-        struct message *message = qn_table_at(messages, used->grant->mid);
-        struct qn_lease **newest = qn_table_find(&in->book->by_message, used->grant->mid);
+        struct message *message = qn_table_at_kept(messages, used->grant->mid);
+        struct qn_lease **newest = qn_table_find_kept(&in->book->by_message, used->grant->mid);
         if (!message->is_gone) {
             message->call = call;
             message->used = used;
@@ -71,7 +71,7 @@ void qn_judge_newest_handle(const struct qn_judge_input *in, struct qn_finding *
 {
     struct qn_table messages;
 
-    qn_table_init(&messages, sizeof(struct message));
+    qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (event->kind == QN_CHECK_API_IN &&
@@ -79,10 +79,10 @@ void qn_judge_newest_handle(const struct qn_judge_input *in, struct qn_finding *
             note_call(in, &messages, event);
         } else if (event->kind == QN_CHECK_MSG_DELETE && !event->undone &&
                    !qn_str_is_none(event->mid)) {
-            struct message *message = qn_table_at(&messages, event->mid);
+            struct message *message = qn_table_at_kept(&messages, event->mid);
             message->is_gone = true;
         } else if (event->kind == QN_CHECK_MSG_DUPCOPY && !event->undone) {
-            struct message *message = qn_table_at(&messages, event->mid);
+            struct message *message = qn_table_at_kept(&messages, event->mid);
             message->is_gone = false;
         }
     }

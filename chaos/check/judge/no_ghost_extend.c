@@ -8,10 +8,10 @@ enum { LATE_MS = 1000 };
 /* Of one request: when it first arrived, over all attempts of the SDK. */
 static int64_t first_arrival(struct qn_table *invocations, const struct qn_check_event *call)
 {
-    if (qn_str_is_none(call->invocation)) {
+    if (qn_str_is_none(call->detail->invocation)) {
         return call->wt;
     }
-    int64_t *at_ms = qn_table_at(invocations, call->invocation);
+    int64_t *at_ms = qn_table_at_kept(invocations, call->detail->invocation);
     *at_ms = *at_ms != 0 ? *at_ms : call->wt;
     return *at_ms;
 }
@@ -28,7 +28,7 @@ static void note_answers(const struct qn_judge_input *in, struct facts *facts)
         if (event->kind == QN_CHECK_API_OUT && !qn_str_is_none(event->req) &&
             (qn_judge_is_call(in, event, QN_STR("DeleteMessage*")) ||
              qn_judge_is_call(in, event, QN_STR("ChangeMessageVisibility*")))) {
-            *(const struct qn_check_event **)qn_table_at(&facts->answered, event->req) = event;
+            *(const struct qn_check_event **)qn_table_at_kept(&facts->answered, event->req) = event;
         }
     }
 }
@@ -46,7 +46,7 @@ static void judge(const struct qn_judge_input *in, struct facts *facts,
         return;
     }
     /* Only who was told so knows that it is over. */
-    const struct qn_check_event **answer = qn_table_find(&facts->answered, lease->ended->req);
+    const struct qn_check_event **answer = qn_table_find_kept(&facts->answered, lease->ended->req);
     const struct qn_check_event *known = qn_str_is_none(lease->ended->req) ? lease->ended
                                          : answer != NULL                  ? *answer
                                                                            : NULL;
@@ -69,18 +69,18 @@ void qn_judge_no_ghost_extend(const struct qn_judge_input *in, struct qn_finding
 {
     struct facts facts;
 
-    qn_table_init(&facts.answered, sizeof(const struct qn_check_event *));
-    qn_table_init(&facts.invocations, sizeof(int64_t));
+    qn_table_init_for(&facts.answered, sizeof(const struct qn_check_event *), &in->history->texts);
+    qn_table_init_for(&facts.invocations, sizeof(int64_t), &in->history->texts);
     note_answers(in, &facts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         /* 0 gives back: no extension. */
-        if (event->kind != QN_CHECK_API_IN || event->visibility == 0 ||
+        if (event->kind != QN_CHECK_API_IN || event->detail->visibility == 0 ||
             !qn_judge_is_call(in, event, QN_STR("ChangeMessageVisibility*"))) {
             continue;
         }
-        for (size_t j = 0; j < event->handle_count; j++) {
-            judge(in, &facts, event, event->handles[j], ret_finding);
+        for (size_t j = 0; j < event->detail->handle_count; j++) {
+            judge(in, &facts, event, event->detail->handles[j], ret_finding);
         }
     }
     qn_table_done(&facts.invocations);

@@ -17,7 +17,7 @@ static void note(struct qn_table *messages, const struct qn_check_event *event)
     if (qn_str_is_none(event->mid) || event->undone) {
         return;
     }
-    struct message *message = qn_table_at(messages, event->mid);
+    struct message *message = qn_table_at_kept(messages, event->mid);
     message->k = qn_str_is_none(message->k) ? event->k : message->k;
     switch (event->kind) {
     case QN_CHECK_LOAD:
@@ -61,7 +61,7 @@ static bool is_lost(const struct qn_judge_input *in, const struct message *messa
         qn_judge_is_poison(in, message->k)) {
         return message->deleted_seq == 0 && qn_table_find(terms, message->k) == NULL;
     }
-    return qn_table_find(terms, message->k) == NULL;
+    return qn_table_find_kept(terms, message->k) == NULL;
 }
 
 static void judge(const struct qn_judge_input *in, const struct qn_table *messages,
@@ -95,13 +95,13 @@ void qn_judge_no_loss(const struct qn_judge_input *in, struct qn_finding *ret_fi
     struct qn_table messages;
     struct qn_table terms;
 
-    qn_table_init(&messages, sizeof(struct message));
-    qn_table_init(&terms, 1);
+    qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
+    qn_table_init_for(&terms, 1, &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (qn_judge_settles(in, event) ||
-            (event->kind == QN_CHECK_EFFECT_COUNT && event->count > 0)) {
-            (void)qn_table_at(&terms, event->k);
+            (event->kind == QN_CHECK_EFFECT_COUNT && event->detail->count > 0)) {
+            (void)qn_table_at_kept(&terms, event->k);
         } else if (event->kind == QN_CHECK_LOAD ||
                    (qn_judge_is_state(event) && qn_judge_on_source(in, event))) {
             note(&messages, event);

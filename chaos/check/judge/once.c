@@ -12,9 +12,9 @@ static struct qn_str effect_name(const struct qn_check_event *event, struct qn_b
 {
     qn_buf_clear(room);
     qn_buf_append_str(room, event->k);
-    if (!qn_str_is_none(event->step)) {
+    if (!qn_str_is_none(event->detail->step)) {
         qn_buf_append_char(room, '/');
-        qn_buf_append_str(room, event->step);
+        qn_buf_append_str(room, event->detail->step);
     }
     return qn_buf_str(room);
 }
@@ -33,7 +33,7 @@ static void break_by_count(const struct qn_check_event *event, enum qn_severity 
                            struct qn_finding *finding)
 {
     if (qn_finding_break(finding, severity, "%.*s is there %lld times by the effects command",
-                         QN_STR_ARG(event->k), (long long)event->count)) {
+                         QN_STR_ARG(event->k), (long long)event->detail->count)) {
         qn_finding_witness(finding, event->seq);
     }
 }
@@ -53,7 +53,7 @@ void qn_judge_once(const struct qn_judge_input *in, struct qn_finding *ret_findi
     qn_buf_init(&room, 4096);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_EFFECT_COUNT && event->count > allowed(in, event->k) &&
+        if (event->kind == QN_CHECK_EFFECT_COUNT && event->detail->count > allowed(in, event->k) &&
             !qn_judge_is_excepted(in, event->k)) {
             break_by_count(event, severity, ret_finding);
         }

@@ -24,14 +24,14 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages, int
         return;
     }
     if (event->kind == QN_CHECK_MSG_SEND && qn_judge_on_source(in, event)) {
-        struct message *message = qn_table_at(messages, event->k);
+        struct message *message = qn_table_at_kept(messages, event->k);
         if (!message->is_sent) {
             message->is_sent = true;
             message->sent_seq = event->seq;
             message->visible_at_ms = event->vt > ready_at_ms ? event->vt : ready_at_ms;
         }
     } else if (settles(in, event)) {
-        struct message *message = qn_table_at(messages, event->k);
+        struct message *message = qn_table_at_kept(messages, event->k);
         message->finished = message->finished != NULL ? message->finished : event;
     }
 }
@@ -65,7 +65,7 @@ static int64_t mark_ms(const struct qn_history *history, bool is_ready)
             return event->vt;
         }
         if (!is_ready && event->kind == QN_CHECK_MARK &&
-            qn_str_equal(event->reason, QN_STR("end"))) {
+            qn_str_equal(event->detail->reason, QN_STR("end"))) {
             return event->vt;
         }
         last = event->vt;
@@ -88,7 +88,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
     }
     int64_t ready_at_ms = mark_ms(in->history, true);
     int64_t end_ms = mark_ms(in->history, false);
-    qn_table_init(&messages, sizeof(struct message));
+    qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         note(in, &messages, ready_at_ms, &in->history->events[i]);
     }

@@ -11,10 +11,10 @@ struct calls {
 /* The SDK may try again what the application asked for earlier. */
 static bool is_new(struct calls *calls, const struct qn_check_event *call)
 {
-    if (qn_str_is_none(call->invocation)) {
+    if (qn_str_is_none(call->detail->invocation)) {
         return true;
     }
-    bool *known = qn_table_at(&calls->invocations, call->invocation);
+    bool *known = qn_table_at_kept(&calls->invocations, call->detail->invocation);
     bool is_first = !*known;
     *known = true;
     return is_first;
@@ -38,7 +38,7 @@ void qn_judge_quiet(const struct qn_judge_input *in, struct qn_finding *ret_find
 {
     struct calls calls = {0};
 
-    qn_table_init(&calls.invocations, sizeof(bool));
+    qn_table_init_for(&calls.invocations, sizeof(bool), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (event->kind != QN_CHECK_API_IN ||

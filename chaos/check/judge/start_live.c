@@ -7,7 +7,7 @@ enum { MARGIN_MS = 250 };
 static const char *reason_of(const struct qn_judge_input *in, const struct qn_handler *run)
 {
     const struct qn_lease *lease = run->lease;
-    const struct qn_tally_key *key = qn_table_find(&in->tally->keys, run->begin->k);
+    const struct qn_tally_key *key = qn_table_find_kept(&in->tally->keys, run->begin->k);
 
     if (run->is_ambiguous || key == NULL || key->sent == 0) {
         return NULL;

@@ -16,17 +16,18 @@ size_t qn_judge_own_exits(const struct qn_judge_input *in, struct qn_finding *re
         }
         int64_t *pid = qn_table_at(&signalled, event->instance);
         if (qn_str_equal(event->what, QN_STR("signal"))) {
-            *pid = event->pid;
-        } else if (qn_str_equal(event->what, QN_STR("exit")) && *pid != event->pid) {
+            *pid = event->detail->pid;
+        } else if (qn_str_equal(event->what, QN_STR("exit")) && *pid != event->detail->pid) {
             exits++;
             qn_finding_witness(ret_finding, event->seq);
             if (exits > 1) {
                 continue;
             }
-            bool by_signal = event->signal != QN_EVENT_NO_INT;
-            qn_finding_set(ret_finding, QN_RESULT_FAIL, "%.*s ended by itself (%s %lld)",
-                           QN_STR_ARG(event->instance), by_signal ? "signal" : "exit code",
-                           (long long)(by_signal ? event->signal : event->exit_code));
+            bool by_signal = event->detail->signal != QN_EVENT_NO_INT;
+            qn_finding_set(
+                ret_finding, QN_RESULT_FAIL, "%.*s ended by itself (%s %lld)",
+                QN_STR_ARG(event->instance), by_signal ? "signal" : "exit code",
+                (long long)(by_signal ? event->detail->signal : event->detail->exit_code));
         }
     }
     qn_table_done(&signalled);

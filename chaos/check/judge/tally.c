@@ -3,7 +3,7 @@
 
 static void count_in(struct qn_table *table, struct qn_str name)
 {
-    int64_t *count = qn_table_at(table, name);
+    int64_t *count = qn_table_at_kept(table, name);
 
     (*count)++;
 }
@@ -15,7 +15,7 @@ static void count_sends(struct qn_tally *tally, const struct qn_judge_input *in,
     if (event->kind != QN_CHECK_MSG_SEND || qn_str_equal(event->instance, in->self)) {
         return;
     }
-    struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
+    struct qn_tally_key *key = qn_table_at_kept(&tally->keys, event->k);
     key->outputs += in->output_queue.len > 0 && qn_str_equal(event->queue, in->output_queue);
     if (in->retry_queue.len > 0 && qn_str_equal(event->queue, in->retry_queue)) {
         key->resent++;
@@ -35,16 +35,16 @@ static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in
     if (is_state && !qn_judge_on_source(in, event)) {
         return;
     }
-    struct qn_tally_key *key = qn_table_at(&tally->keys, event->k);
+    struct qn_tally_key *key = qn_table_at_kept(&tally->keys, event->k);
     if (event->kind == QN_CHECK_LOAD) {
         key->digest = event->digest != QN_EVENT_NO_INT ? event->digest : 0;
         key->outcome = event->what;
-        if (!qn_str_is_none(event->target)) {
-            *(struct qn_str *)qn_table_at(&tally->names, event->target) = event->k;
+        if (!qn_str_is_none(event->detail->target)) {
+            *(struct qn_str *)qn_table_at(&tally->names, event->detail->target) = event->k;
         }
     }
     if (event->kind == QN_CHECK_EFFECT_COUNT && in->level < QN_LEVEL_SINK) {
-        key->effects += event->count;
+        key->effects += event->detail->count;
     }
     key->grp = qn_str_is_none(key->grp) ? event->grp : key->grp;
     key->sent += event->kind == QN_CHECK_MSG_SEND;
@@ -60,8 +60,8 @@ static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in
 
 void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)
 {
-    qn_table_init(&tally->keys, sizeof(struct qn_tally_key));
-    qn_table_init(&tally->calls, sizeof(int64_t));
+    qn_table_init_for(&tally->keys, sizeof(struct qn_tally_key), &in->history->texts);
+    qn_table_init_for(&tally->calls, sizeof(int64_t), &in->history->texts);
     qn_table_init(&tally->names, sizeof(struct qn_str));
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];

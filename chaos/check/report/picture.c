@@ -109,7 +109,7 @@ void qn_picture_lane(struct qn_picture *picture, const char *kind, struct qn_str
 
 static bool is_end(const struct qn_check_event *event)
 {
-    return event->kind == QN_CHECK_MARK && qn_str_equal(event->reason, QN_STR("end"));
+    return event->kind == QN_CHECK_MARK && qn_str_equal(event->detail->reason, QN_STR("end"));
 }
 
 static void measure(struct qn_picture *picture)
@@ -122,17 +122,18 @@ static void measure(struct qn_picture *picture)
     picture->to_ms = picture->from_ms + 1;
     for (picture->end = 0; picture->end < history->count; picture->end++) {
         const struct qn_check_event *event = &history->events[picture->end];
-        int64_t length_ms = event->to - event->from;
+        int64_t length_ms = event->detail->to - event->detail->from;
         picture->to_ms = event->vt > picture->to_ms ? event->vt : picture->to_ms;
         if (is_end(event)) {
             break;
         }
         if (event->kind == QN_CHECK_CLOCK && length_ms >= JUMP_LEAST_MS &&
             picture->jump_count < QN_PICTURE_JUMPS_MAX) {
-            picture->jumps[picture->jump_count].from_ms = event->from;
-            picture->jumps[picture->jump_count].to_ms = event->to;
+            picture->jumps[picture->jump_count].from_ms = event->detail->from;
+            picture->jumps[picture->jump_count].to_ms = event->detail->to;
             picture->jump_count++;
-            picture->to_ms = event->to > picture->to_ms ? event->to : picture->to_ms;
+            picture->to_ms =
+                event->detail->to > picture->to_ms ? event->detail->to : picture->to_ms;
             jumped_ms += length_ms;
         }
     }
@@ -194,7 +195,7 @@ static const char *kind_across(const struct qn_check_event *event)
         return "boot";
     }
     if (event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("signal"))) {
-        return event->signal == 9 ? "kill" : "signal";
+        return event->detail->signal == 9 ? "kill" : "signal";
     }
     return NULL;
 }

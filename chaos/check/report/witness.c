@@ -24,14 +24,16 @@ static void describe_process(const struct qn_check_event *event, const char *who
                              struct qn_buf *buf)
 {
     if (qn_str_equal(event->what, QN_STR("signal"))) {
-        qn_buf_append_format(buf, "harness sends signal %lld to %s", (long long)event->signal, who);
+        qn_buf_append_format(buf, "harness sends signal %lld to %s",
+                             (long long)event->detail->signal, who);
     } else if (qn_str_equal(event->what, QN_STR("exit"))) {
-        bool by_signal = event->signal != QN_EVENT_NO_INT;
-        qn_buf_append_format(buf, "%s ends (%s %lld)", who, by_signal ? "signal" : "exit code",
-                             (long long)(by_signal ? event->signal : event->exit_code));
+        bool by_signal = event->detail->signal != QN_EVENT_NO_INT;
+        qn_buf_append_format(
+            buf, "%s ends (%s %lld)", who, by_signal ? "signal" : "exit code",
+            (long long)(by_signal ? event->detail->signal : event->detail->exit_code));
     } else {
         qn_buf_append_format(buf, "%s: %.*s (pid %lld)", who, QN_STR_ARG(event->what),
-                             (long long)event->pid);
+                             (long long)event->detail->pid);
     }
 }
 
@@ -49,7 +51,7 @@ static void describe_work(const struct qn_check_event *event, const char *who, s
         break;
     default:
         qn_buf_append_format(buf, "work on %.*s ends without an effect: %.*s", QN_STR_ARG(event->k),
-                             QN_STR_ARG(event->reason));
+                             QN_STR_ARG(event->detail->reason));
         break;
     }
 }
@@ -113,21 +115,21 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
         break;
     case QN_CHECK_LOG:
         qn_buf_append_format(buf, "%s prints: ", who);
-        qn_report_clean(buf, event->reason);
+        qn_report_clean(buf, event->detail->reason);
         break;
     case QN_CHECK_FAULT:
-        qn_buf_append_format(buf, "fault %.*s: %.*s", QN_STR_ARG(event->rule),
-                             QN_STR_ARG(event->reason));
+        qn_buf_append_format(buf, "fault %.*s: %.*s", QN_STR_ARG(event->detail->rule),
+                             QN_STR_ARG(event->detail->reason));
         break;
     case QN_CHECK_BOOT:
         qn_buf_append_literal(buf, "the server starts");
         break;
     case QN_CHECK_CLOCK:
         qn_buf_append_format(buf, "the clock jumps by %.1f s",
-                             (double)(event->to - event->from) / 1000);
+                             (double)(event->detail->to - event->detail->from) / 1000);
         break;
     case QN_CHECK_MARK:
-        qn_buf_append_format(buf, "%.*s of the scenario", QN_STR_ARG(event->reason));
+        qn_buf_append_format(buf, "%.*s of the scenario", QN_STR_ARG(event->detail->reason));
         break;
     case QN_CHECK_API_IN:
         qn_buf_append_format(buf, "%.*s arrives, from %s", QN_STR_ARG(event->action), who);
