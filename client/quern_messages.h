@@ -87,7 +87,10 @@ struct quern_batch_entry {
     const char *sequence_number; /* FIFO queues only, else NULL */
 
     /* When it is not done: */
-    const char *code;     /* as in struct quern_error; "UnreadableAnswer": the answer left it out */
+    /* The service's, by the names of its older protocol: "InvalidParameterValue" where a call by
+     * itself fails with InvalidParameterValueException. "UnreadableAnswer": the answer left the
+     * entry out. */
+    const char *code;
     const char *message;  /* for people, "" when there is none */
     bool is_sender_fault; /* the entry itself is wrong, says the service */
     bool is_retryable;

@@ -143,3 +143,15 @@ Test(client, calls_one_after_the_other_share_a_connection)
     cr_expect_eq(live.client->idle_count, 1);
     cr_expect(LIST_EMPTY(&live.client->busy));
 }
+
+Test(client, wait_of_a_receive_is_no_part_of_its_time_limit)
+{
+    const struct quern_receive_options options = {.wait_s = 1, .visibility_s = QUERN_NOT_GIVEN};
+    struct quern_messages *messages = NULL;
+
+    live.client->timeout_ms = 500;
+    cr_assert(quern_receive_message(live.client, live.queue_url, &options, &messages, &live.err),
+              "%s", live.err.message);
+    cr_expect_eq(messages->count, 0);
+    quern_answer_free(messages);
+}

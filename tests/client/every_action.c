@@ -192,7 +192,9 @@ static void receive_messages(void)
     bool ok = quern_receive_message(client, url, &options, &messages, &err);
 
     print("ReceiveMessage", ok,
-          ok && messages->count == 1 ? received_json(&messages->items[0]) : NULL);
+          ok && messages->count == 1 && messages->damaged_count == 2
+              ? received_json(&messages->items[0])
+              : NULL);
     quern_answer_free(messages);
 }
 

@@ -80,6 +80,7 @@ def answer_to(action, request):
                       "bytes": {"DataType": "Binary", "BinaryValue": base64.b64encode(b"out:bytes").decode()}}
         message.update(MessageAttributes=attributes, MD5OfBody=text_digest(message["Body"]),
                        MD5OfMessageAttributes=digest_of_attributes(attributes))
+        answer["Messages"] += [{**message, name: "0" * 32} for name in ("MD5OfBody", "MD5OfMessageAttributes")]
     return answer
 
 
@@ -166,6 +167,7 @@ def test_an_answer_is_understood_as_it_was_given(calls, action):
     _, answer, told = calls[action]
     expected = without_sums(answer or {})
     if action == "ReceiveMessage":
+        del expected["Messages"][1:]  # they are damaged
         attribute = expected["Messages"][0]["MessageAttributes"]["bytes"]
         attribute["BinaryValue"] = base64.b64decode(attribute["BinaryValue"]).decode()
     assert told == expected
