@@ -359,6 +359,7 @@ Test(expression, what_the_consumer_sends_on_is_counted_by_key)
     expect("outputs(k-000) == 1 and outputs(k-001) == 0", QN_RESULT_PASS);
     expect("resent(k-001) == 1 and resent_at_once(k-001) == 0", QN_RESULT_PASS);
     expect("resent(ok) == 2 and resent_at_once(ok) == 1", QN_RESULT_PASS);
+    expect("unnamed() == 0", QN_RESULT_PASS);
     in.output_queue = QN_STR_NONE; /* nothing is declared */
     in.retry_queue = QN_STR_NONE;
     expect("outputs(all) == 0 and resent(all) == 0", QN_RESULT_PASS);

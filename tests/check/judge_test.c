@@ -98,6 +98,7 @@ static const struct row rows[] = {
     {"verdict-needs-reject-declared", QN_OUTCOME_INCONCLUSIVE, ""},
     {"verdict-needs-reject-seen", QN_OUTCOME_PASS, ""},
     {"verdict-needs-state", QN_OUTCOME_SKIP, ""},
+    {"verdict-needs-named-output", QN_OUTCOME_SKIP, ""},
     {"verdict-should", QN_OUTCOME_WARN, "max(leases) == 1"},
     {"verdict-should-scenario", QN_OUTCOME_WARN, "ONCE"},
     {"verdict-missed", QN_OUTCOME_INCONCLUSIVE, ""},

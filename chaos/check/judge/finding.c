@@ -84,6 +84,14 @@ static bool is_own_copy(const struct qn_judge_input *in, const struct qn_check_e
             (in->retry_queue.len > 0 && qn_str_equal(event->queue, in->retry_queue)));
 }
 
+bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_event *event)
+{
+    return event->kind == QN_CHECK_MSG_SEND && !event->undone && qn_str_is_none(event->k) &&
+           !qn_str_equal(event->instance, in->self) &&
+           ((in->output_queue.len > 0 && qn_str_equal(event->queue, in->output_queue)) ||
+            (in->retry_queue.len > 0 && qn_str_equal(event->queue, in->retry_queue)));
+}
+
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event)
 {
     return event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_REJECT ||

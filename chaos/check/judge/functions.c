@@ -366,6 +366,17 @@ static double printed(struct qn_expression *x, const struct arguments *a)
     return count;
 }
 
+static double unnamed(struct qn_expression *x, const struct arguments *a)
+{
+    double count = 0;
+
+    (void)a;
+    for (size_t i = 0; i < x->in->history->count; i++) {
+        count += qn_judge_is_unnamed(x->in, &x->in->history->events[i]);
+    }
+    return count;
+}
+
 static double exits(struct qn_expression *x, const struct arguments *a)
 {
     struct qn_finding ignored = {0};
@@ -437,6 +448,7 @@ static const struct function {
     {"version", 1, 1, version, "version(ENTITY)"},
     {"canaries", 0, 0, canaries, "canaries()"},
     {"printed", 1, 1, printed, "printed(KEY)"},
+    {"unnamed", 0, 0, unnamed, "unnamed()"},
     {"exits", 0, 0, exits, "exits()"},
     {"time", 1, 1, time_of, "time(MARK)"},
     {"declared", 1, 2, declared, "declared(NAME) or declared(NAME, WORD)"},

@@ -31,20 +31,6 @@ static struct qn_str text_of(const json_t *object, const char *name)
     return qn_str_from_cstr(json_string_value(json_object_get(object, name)));
 }
 
-static bool array_has(const json_t *array, const char *text)
-{
-    size_t i;
-    const json_t *item;
-
-    json_array_foreach(array, i, item)
-    {
-        if (json_is_string(item) && strcmp(json_string_value(item), text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_ready(const struct qn_history *history)
 {
     for (size_t i = 0; i < history->count; i++) {
@@ -307,37 +293,12 @@ static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, co
     va_end(args);
 }
 
-static bool has_event(const struct qn_history *history, enum qn_check_kind kind)
-{
-    for (size_t i = 0; i < history->count; i++) {
-        if (history->events[i].kind == kind) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What a scenario is about and this consumer does not do at all; NULL: nothing of the kind. */
-static const char *lacks(const struct qn_judge_input *in, const json_t *needs)
-{
-    if (array_has(needs, "reject") && in->poison != QN_POISON_QUARANTINE &&
-        !has_event(in->history, QN_CHECK_REJECT)) {
-        return "needs a consumer that records what it will not work on (POST /v1/rejects), and "
-               "this one did not (--poison quarantine says that it should)";
-    }
-    if (array_has(needs, "state") && !has_event(in->history, QN_CHECK_STATE)) {
-        return "needs a consumer that keeps the version of each entity (PUT /v1/state/ENTITY), and "
-               "this one did not";
-    }
-    return NULL;
-}
-
 /* What is about extensions says nothing about a consumer that makes none, unless it said so. */
 static bool never_extends(const struct qn_judge_input *in, const json_t *needs)
 {
     const char *said = json_string_value(qn_declaration(in->declared, QN_STR("heartbeat")));
 
-    if (!array_has(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
+    if (!qn_judge_array_has(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
         return false;
     }
     for (size_t i = 0; i < in->history->count; i++) {
@@ -355,17 +316,17 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
                          const json_t *scenario)
 {
     const json_t *needs = json_object_get(scenario, "needs");
-    bool takes_counts = array_has(needs, "cmd");
-    bool needs_effects = array_has(needs, "sink") || takes_counts;
+    bool takes_counts = qn_judge_array_has(needs, "cmd");
+    bool needs_effects = qn_judge_array_has(needs, "sink") || takes_counts;
 
-    if (needs_effects && !array_has(needs, "none") &&
+    if (needs_effects && !qn_judge_array_has(needs, "none") &&
         in->level < (takes_counts ? QN_LEVEL_COMMAND : QN_LEVEL_SINK)) {
         conclude(judgement, QN_OUTCOME_SKIP,
                  "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
                  takes_counts ? " or --effects-cmd" : "");
         return true;
     }
-    const char *lacking = lacks(in, needs);
+    const char *lacking = qn_judge_lacks(in, needs);
     if (lacking != NULL) {
         conclude(judgement, QN_OUTCOME_SKIP, "%s", lacking);
         return true;

@@ -164,6 +164,13 @@ bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_eve
 /* From here on there is something to show for the message k: an effect, a record of the consumer's,
  * or a copy that it sent to the dead-letter queue or to its own retry queue. */
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
+const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
+/* Whether one of the items is this text. */
+bool qn_judge_array_has(const json_t *array, const char *text);
+/* A message of the consumer to its output or retry queue that nobody can tell from the others: it
+ * has no idempotencyKey. */
+bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_event *event);
 /* The message can never succeed, as the load says. */
 bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key);
 /* Whether a text fits a pattern in which * at the end stands for any ending. */
