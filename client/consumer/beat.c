@@ -67,6 +67,7 @@ static void extend(struct quern_caller *caller, struct quern_delivery **batch, s
     }
     quern_answer_free(answer);
     (void)pthread_cond_broadcast(&c->acks); /* a deletion may have waited for the answer */
+    quern_consumer_wake(c);
     if (has_failed) {
         (void)pthread_mutex_unlock(&c->lock);
         quern_tell_error(c, "extension.failed", &err);
@@ -83,8 +84,12 @@ void *quern_beat_loop(void *state)
 
     (void)pthread_mutex_lock(&c->lock);
     while (!c->is_over) {
+        int64_t lapses = c->hand.counters.lapses;
         size_t count = quern_lease_due(&c->hand, c->options.work_max_ms, quern_consumer_now_ms(c),
                                        batch, &wait_ms);
+        if (c->hand.counters.lapses != lapses) { /* what waits is dropped by who looks for work */
+            (void)pthread_cond_signal(&c->work);
+        }
         if (count > 0) {
             extend(caller, batch, count);
             continue;

@@ -166,14 +166,15 @@ void *quern_work_loop(void *state)
 
     (void)pthread_mutex_lock(&c->lock);
     while (!c->is_over) {
+        int64_t in_hand = c->hand.counters.in_hand;
         int64_t settling = c->hand.settling_count;
         struct quern_delivery *d = quern_hand_pick(&c->hand, quern_consumer_now_ms(c), &wait_ms);
         if (d != NULL) {
             work(c, d);
             continue;
         }
-        if (c->hand.settling_count != settling) {
-            quern_consumer_wake(c);
+        if (c->hand.settling_count != settling || c->hand.counters.in_hand != in_hand) {
+            quern_consumer_wake(c); /* some had to go back, or had lapsed: there is room */
         }
         quern_consumer_wait(c, &c->work, wait_ms);
     }

@@ -84,7 +84,8 @@ static void on_log(void *state, const char *line)
     (void)snprintf(d->log + len, sizeof(d->log) - len, "%s\n", line);
 }
 
-/* "retry" fails at first, "permanent" and "hang" do as they say, "gate" waits for is_open. */
+/* "retry" fails at first, "permanent" and "hang" do as they say, "gate" waits for is_open, "nap"
+ * for the end of its first lease. */
 static struct quern_result handle(void *state, struct quern_delivery *delivery)
 {
     struct diary *d = state;
@@ -103,6 +104,11 @@ static struct quern_result handle(void *state, struct quern_delivery *delivery)
     if (strcmp(body, "hang") == 0) {
         struct pollfd cancel = {.fd = quern_delivery_cancel_fd(delivery), .events = POLLIN};
         (void)poll(&cancel, 1, LIMIT_S * 1000);
+        return quern_retry(-1);
+    }
+    if (strcmp(body, "nap") == 0 && quern_delivery_receive_count(delivery) == 1) {
+        struct pollfd cancel = {.fd = quern_delivery_cancel_fd(delivery), .events = POLLIN};
+        (void)poll(&cancel, 1, LIMIT_S * 1000); /* until the lease is lost */
         return quern_retry(-1);
     }
     if (strcmp(body, "permanent") == 0) {
@@ -341,6 +347,27 @@ Test(consumer, group_is_worked_on_in_order_also_after_a_failure)
     for (int i = 0; i < 5; i++) {
         cr_expect_str_eq(diary.bodies[i], order[i]);
     }
+    expect_empty();
+}
+
+/* A lease of 1 s that nobody extends is over before the work is. */
+Test(consumer, receiving_goes_on_after_leases_were_lost_in_hand)
+{
+    options.workers = 1;
+    options.max_messages = 10;
+    options.visibility_s = 1;
+    options.heartbeat_interval_ms = -1;
+    send_text("nap", NULL);
+    for (int i = 0; i < 3; i++) {
+        send_text("m", NULL);
+    }
+    start();
+    wait_for(&diary.finished, 4);
+    stop();
+    struct quern_counters counters;
+    quern_consumer_count(diary.consumer, &counters);
+    cr_expect_geq(counters.lapses, 1);
+    quern_consumer_free(diary.consumer);
     expect_empty();
 }
 
