@@ -64,6 +64,8 @@ static const struct row rows[] = {
     {"drained-broken-in-flight", QN_OUTCOME_FAIL, "DRAINED"},
     {"drained-broken-delayed", QN_OUTCOME_FAIL, "DRAINED"},
     {"drained-broken-copy", QN_OUTCOME_FAIL, "DRAINED"},
+    {"leases-held-dropped-by-the-client", QN_OUTCOME_PASS, ""},
+    {"leases-broken-dropped-by-a-rule", QN_OUTCOME_FAIL, "ONE-LEASE"},
     {"dlq-exact-held", QN_OUTCOME_PASS, ""},
     {"dlq-exact-held-poison", QN_OUTCOME_PASS, ""},
     {"dlq-exact-broken-premature", QN_OUTCOME_FAIL, "DLQ-EXACT"},
