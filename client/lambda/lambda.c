@@ -36,9 +36,37 @@ void qn_lambda_tell_take(const struct qn_lambda *lambda, const char *event, json
     json_decref(fields);
 }
 
+struct auditing {
+    const struct qn_lambda *lambda;
+    struct quern_client *reporter; /* or NULL */
+};
+
 static void tell_audit(void *state, const char *line)
 {
-    qn_lambda_tell_take(state, "audit", json_pack("{s: s}", "line", line), "%s", line);
+    const struct auditing *auditing = state;
+
+    qn_lambda_tell_take(auditing->lambda, "audit", json_pack("{s: s}", "line", line), "%s", line);
+    qn_lambda_report_take(auditing->reporter, "audit", json_pack("{s: s}", "why", line));
+}
+
+/* Of the queue that is polled, or of the one in production, where the mapping tells of it. */
+static bool audit(struct qn_lambda *lambda, size_t *ret_count, struct qn_error *err)
+{
+    const struct qn_lambda_options *options = lambda->options;
+    const struct qn_lambda_mapping *mapping =
+        options->audited != NULL ? options->audited : &options->mapping;
+    struct auditing auditing = {.lambda = lambda};
+    struct qn_lambda_queue queue = lambda->queue;
+
+    if (!qn_lambda_reporter_new(options, &auditing.reporter, err)) {
+        return false;
+    }
+    if (mapping->queue != NULL) {
+        qn_lambda_queue_read(&queue, mapping->queue);
+    }
+    *ret_count = qn_lambda_mapping_audit(mapping, &queue, tell_audit, &auditing);
+    quern_client_free(auditing.reporter);
+    return true;
 }
 
 /* ---- the queue ---- */
@@ -141,6 +169,7 @@ static bool add_pollers(struct crew *crew, size_t count, struct qn_error *err)
         if (!qn_lambda_poller_start(poller, crew->lambda, crew->count, err)) {
             quern_client_free(poller->receiver);
             quern_client_free(poller->client);
+            quern_client_free(poller->reporter);
             qn_buf_done(&poller->event);
             json_decref(poller->waiting);
             qn_memory_free(poller);
@@ -263,12 +292,11 @@ enum qn_lambda_exit qn_lambda_run(const struct qn_lambda_options *options, struc
 {
     struct qn_lambda lambda = {.options = options};
     enum qn_lambda_exit result = QN_LAMBDA_EXIT_REFUSED;
+    size_t advice = 0;
 
     (void)pthread_mutex_init(&lambda.lock, NULL);
     (void)pthread_cond_init(&lambda.changed, NULL);
-    if (look_at_queue(&lambda, err)) {
-        size_t advice =
-            qn_lambda_mapping_audit(&options->mapping, &lambda.queue, tell_audit, &lambda);
+    if (look_at_queue(&lambda, err) && audit(&lambda, &advice, err)) {
         describe(&lambda);
         if (options->only_audit) {
             result = advice == 0 ? QN_LAMBDA_EXIT_DONE : QN_LAMBDA_EXIT_AUDIT;

@@ -21,7 +21,11 @@ struct qn_lambda_options {
     bool only_audit;  /* print what the audit says, and end */
     bool until_empty; /* end when there is nothing left in the queue */
     bool json_lines;  /* what is told, as a JSON object a line */
-    uint64_t seed;    /* of request ids */
+    /* Each invocation, its end, and what the audit says of `audited`, are posted there as JSON, to
+     * URL/v1/lambda; NULL: nowhere. For quern check. */
+    const char *report_url;
+    const struct qn_lambda_mapping *audited; /* NULL: the mapping itself */
+    uint64_t seed;                           /* of request ids */
     struct qn_clock clock;
 };
 

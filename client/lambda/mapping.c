@@ -57,6 +57,8 @@ void qn_lambda_mapping_init(struct qn_lambda_mapping *mapping)
 void qn_lambda_mapping_done(struct qn_lambda_mapping *mapping)
 {
     qn_lambda_filters_done(&mapping->filters);
+    json_decref(mapping->queue);
+    mapping->queue = NULL;
 }
 
 bool qn_lambda_mapping_set(struct qn_lambda_mapping *mapping, const char *name, int64_t value,
@@ -160,6 +162,18 @@ static bool read_scaling(struct qn_lambda_mapping *mapping, const json_t *scalin
     return value == NULL || read_number(mapping, "MaximumConcurrency", value, err);
 }
 
+static bool read_queue(struct qn_lambda_mapping *mapping, const json_t *queue, struct qn_error *err)
+{
+    json_t *attributes = json_object_get(queue, "Attributes");
+
+    if (!json_is_object(queue)) {
+        return refuse(err, "Queue", "takes an object, such as {\"VisibilityTimeout\": \"180\"}");
+    }
+    json_decref(mapping->queue);
+    mapping->queue = json_deep_copy(attributes != NULL ? attributes : queue);
+    return true;
+}
+
 static bool is_ignored(const char *name)
 {
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
@@ -193,6 +207,8 @@ bool qn_lambda_mapping_read(struct qn_lambda_mapping *mapping, const json_t *doc
             ok = read_name(mapping, value, err);
         } else if (strcmp(name, "Function") == 0) {
             ok = read_function(mapping, value, err);
+        } else if (strcmp(name, "Queue") == 0) {
+            ok = read_queue(mapping, value, err);
         } else if (!ok) {
             ok = read_number(mapping, name, value, err);
         }

@@ -164,6 +164,35 @@ static void judge(struct qn_lambda_poller *poller, const json_t *records,
     qn_memory_free(ids);
 }
 
+static json_t *ids_of(const json_t *records)
+{
+    json_t *ids = json_array();
+    size_t i;
+    json_t *record;
+
+    json_array_foreach(records, i, record)
+    {
+        (void)json_array_append(ids, json_object_get(record, "messageId"));
+    }
+    return ids;
+}
+
+static void report_end(struct qn_lambda_poller *poller, const char *request,
+                       const struct qn_lambda_outcome *outcome, const json_t *left)
+{
+    bool returned = outcome->end == QN_LAMBDA_END_RETURNED;
+    const char *what = returned                                ? "return"
+                       : outcome->end == QN_LAMBDA_END_TIMEOUT ? "timeout"
+                                                               : "error";
+
+    if (returned && outcome->why[0] != '\0') {
+        what = "wrong";
+    }
+    qn_lambda_report_take(poller->reporter, what,
+                          json_pack("{s: s, s: o, s: s}", "request", request, "failed",
+                                    ids_of(left), "why", outcome->why));
+}
+
 static void invoke(struct qn_lambda_poller *poller, const json_t *records)
 {
     size_t count = json_array_size(records);
@@ -175,10 +204,14 @@ static void invoke(struct qn_lambda_poller *poller, const json_t *records)
 
     qn_buf_init(&outcome.answer, QN_LAMBDA_EVENT_MAX + 1024);
     name_invocation(poller, &invocation);
+    qn_lambda_report_take(
+        poller->reporter, "invoke",
+        json_pack("{s: s, s: o}", "request", invocation.request_id, "ids", ids_of(records)));
     qn_lambda_environment_invoke(&poller->environment, &invocation, &outcome);
     judge(poller, records, &outcome, failed);
     json_t *done = selected(records, failed, false);
     json_t *left = selected(records, failed, true);
+    report_end(poller, invocation.request_id, &outcome, left);
     qn_lambda_delete(poller, done);
     tell_end(poller, &invocation, &outcome, left, count, qn_clock_monotonic_ms() - begun_ms);
     adapt(poller->lambda, outcome.end != QN_LAMBDA_END_RETURNED);
@@ -259,6 +292,9 @@ bool qn_lambda_poller_start(struct qn_lambda_poller *poller, struct qn_lambda *l
         !quern_client_new(&options, &poller->client, &failure)) {
         return qn_fail(err, QN_ERR_INTERNAL, "%s", failure.message);
     }
+    if (!qn_lambda_reporter_new(lambda->options, &poller->reporter, err)) {
+        return false;
+    }
     if (pthread_create(&poller->thread, NULL, run, poller) != 0) {
         return qn_fail(err, QN_ERR_INTERNAL, "no thread could be started");
     }
@@ -276,6 +312,7 @@ void qn_lambda_poller_join(struct qn_lambda_poller *poller)
     qn_lambda_environment_done(&poller->environment);
     quern_client_free(poller->receiver);
     quern_client_free(poller->client);
+    quern_client_free(poller->reporter);
     qn_buf_done(&poller->event);
     json_decref(poller->waiting);
 }

@@ -28,6 +28,7 @@ struct qn_lambda_poller {
     pthread_t thread;
     struct quern_client *receiver; /* cancelled when all is to stop */
     struct quern_client *client;   /* for all else */
+    struct quern_client *reporter; /* to the report URL, or NULL */
     struct qn_random random;
     struct qn_lambda_environment environment;
     json_t *waiting; /* records that did not fit into the last event */
@@ -60,5 +61,14 @@ void qn_lambda_release(struct qn_lambda_poller *poller, const json_t *records);
 /* fields: an object, which is taken; text: the same for people. */
 void qn_lambda_tell_take(const struct qn_lambda *lambda, const char *event, json_t *fields,
                          const char *format, ...) QN_PRINTF(4, 5);
+
+/* ---- what is reported ---- */
+
+/* A client for the report URL; stays NULL without one. */
+QN_MUST_CHECK bool qn_lambda_reporter_new(const struct qn_lambda_options *options,
+                                          struct quern_client **ret_reporter, struct qn_error *err);
+/* what: invoke, return, wrong, error, timeout, audit; fields: an object, which is taken. Does
+ * nothing without a reporter. */
+void qn_lambda_report_take(struct quern_client *reporter, const char *what, json_t *fields);
 
 #endif

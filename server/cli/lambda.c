@@ -22,6 +22,7 @@ enum {
     INVOKE_STDIN,
     UNTIL_EMPTY,
     AUDIT,
+    REPORT_URL,
     OPTION_COUNT
 };
 
@@ -58,6 +59,9 @@ static const struct qn_option table[OPTION_COUNT] = {
     [UNTIL_EMPTY] = {"until-empty", NULL, NULL, NULL, "end when the queue is empty", 0},
     [AUDIT] = {"audit", NULL, NULL, NULL,
                "say what AWS advises against, and end: status 1 if there is any", 0},
+    [REPORT_URL] = {"report-url", "URL", NULL, NULL,
+                    "post each invocation and its end to URL/v1/lambda, as quern check hears it",
+                    0},
 };
 
 static bool read_file(struct qn_lambda_mapping *mapping, const char *path, struct qn_error *err)
@@ -180,7 +184,8 @@ static enum qn_lambda_way way_of(const struct qn_options *given)
     return qn_options_is_on(given, INVOKE_STDIN) ? QN_LAMBDA_BY_STDIN : QN_LAMBDA_BY_RUNTIME_API;
 }
 
-static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping)
+static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping,
+               const struct qn_lambda_mapping *of_file)
 {
     const struct qn_options *given = &remote->options;
     struct qn_error err;
@@ -200,6 +205,8 @@ static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping
         .handler = qn_options_text(given, HANDLER),
         .only_audit = qn_options_is_on(given, AUDIT),
         .until_empty = qn_options_is_on(given, UNTIL_EMPTY),
+        .report_url = qn_options_text(given, REPORT_URL),
+        .audited = qn_options_text(given, REPORT_URL) != NULL ? of_file : NULL,
         .json_lines = qn_remote_wants_json(remote),
         .seed = qn_random_fresh_seed(),
         .clock = qn_clock_system(),
@@ -216,6 +223,7 @@ int qn_lambda_main(int argc, char **argv)
 {
     struct qn_remote remote;
     struct qn_lambda_mapping mapping;
+    struct qn_lambda_mapping of_file;
     struct qn_error err;
     int code;
 
@@ -223,12 +231,15 @@ int qn_lambda_main(int argc, char **argv)
         return code;
     }
     qn_lambda_mapping_init(&mapping);
-    if (read_mapping(&mapping, &remote.options, &err) && check_ways(&remote.options, &err)) {
-        code = run(&remote, &mapping);
+    qn_lambda_mapping_init(&of_file);
+    if (read_file(&of_file, qn_options_text(&remote.options, ESM), &err) &&
+        read_mapping(&mapping, &remote.options, &err) && check_ways(&remote.options, &err)) {
+        code = run(&remote, &mapping, &of_file);
     } else {
         code = qn_remote_misuse(&remote, &err);
     }
     qn_lambda_mapping_done(&mapping);
+    qn_lambda_mapping_done(&of_file);
     qn_remote_close(&remote);
     return code;
 }
