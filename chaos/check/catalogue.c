@@ -139,16 +139,17 @@ int64_t qn_catalogue_tier(const struct qn_scenario *scenario)
 
 const char *qn_catalogue_profiles(const struct qn_scenario *scenario)
 {
-    return scenario->for_standard ? (scenario->for_fifo ? "standard,fifo" : "standard") : "fifo";
+    if (scenario->for_standard) {
+        return scenario->for_fifo ? "standard,fifo" : "standard";
+    }
+    return scenario->for_fifo ? "fifo" : "lambda";
 }
 
 bool qn_catalogue_passes(const struct qn_catalogue_filter *filter,
                          const struct qn_scenario *scenario)
 {
-    bool is_fifo = filter->profile != NULL && strcmp(filter->profile, "fifo") == 0;
-
     return (filter->tier == 0 || filter->tier == qn_catalogue_tier(scenario)) &&
-           (filter->profile == NULL || (is_fifo ? scenario->for_fifo : scenario->for_standard));
+           (filter->profile == NULL || qn_scenario_is_for(scenario, filter->profile));
 }
 
 const struct qn_embedded *qn_catalogue_page(struct qn_str name)

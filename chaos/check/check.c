@@ -175,7 +175,7 @@ static void plan(struct checking *checking)
             report->entries[report->planned++].scenario =
                 checking->narrowed != NULL ? checking->narrowed : scenario;
         }
-        report->total += checking->options.is_fifo ? scenario->for_fifo : scenario->for_standard;
+        report->total += qn_scenario_is_for(scenario, checking->options.profile);
     }
 }
 

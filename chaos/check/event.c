@@ -32,6 +32,13 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_PROC] = "proc",
     [QN_CHECK_EFFECT_COUNT] = "effect.count",
     [QN_CHECK_LOG] = "log",
+    [QN_CHECK_LAMBDA_INVOKE] = "lambda.invoke",
+    [QN_CHECK_LAMBDA_RETURN] = "lambda.return",
+    [QN_CHECK_LAMBDA_WRONG] = "lambda.wrong",
+    [QN_CHECK_LAMBDA_WRONG_ID] = "lambda.wrong_id",
+    [QN_CHECK_LAMBDA_ERROR] = "lambda.error",
+    [QN_CHECK_LAMBDA_TIMEOUT] = "lambda.timeout",
+    [QN_CHECK_LAMBDA_AUDIT] = "lambda.audit",
 };
 
 #define FIELD(name, is_text, is_detail, at)                                                        \

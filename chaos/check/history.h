@@ -43,6 +43,15 @@ enum qn_check_kind {
     QN_CHECK_PROC,        /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
     QN_CHECK_EFFECT_COUNT, /* at the end, by the effects command: k, count */
     QN_CHECK_LOG,          /* the consumer printed a line: instance, reason */
+    /* Of `quern lambda`: a function was given a batch of n messages, and what became of it; req is
+     * the invocation, count how many of its messages come again. */
+    QN_CHECK_LAMBDA_INVOKE,
+    QN_CHECK_LAMBDA_RETURN,
+    QN_CHECK_LAMBDA_WRONG,    /* its answer cannot be read, which fails all: reason */
+    QN_CHECK_LAMBDA_WRONG_ID, /* it names a message that was not in the batch, likewise */
+    QN_CHECK_LAMBDA_ERROR,    /* reason */
+    QN_CHECK_LAMBDA_TIMEOUT,
+    QN_CHECK_LAMBDA_AUDIT, /* what AWS advises against: reason */
     QN_CHECK_KIND_COUNT
 };
 

@@ -35,8 +35,13 @@ bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, str
     const char *arguments[ARGUMENTS_MAX];
     size_t count = 0;
 
-    for (; run->options->command[count] != NULL && count < ARGUMENTS_MAX - 1; count++) {
-        arguments[count] = qn_instance_fill_in(run, instance, run->options->command[count]);
+    char **word = run->options->command;
+
+    if (run->options->is_lambda) {
+        count = qn_lambda_arguments(run, instance, arguments);
+    }
+    for (; *word != NULL && count < ARGUMENTS_MAX - 1; word++) {
+        arguments[count++] = qn_instance_fill_in(run, instance, *word);
     }
     arguments[count] = NULL;
     qn_instance_environment(run, instance, environment);

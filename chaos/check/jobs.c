@@ -104,11 +104,10 @@ static bool skip_without_a_run(const struct qn_jobs *jobs, struct qn_report_entr
     struct qn_buf reason;
 
     qn_buf_init(&reason, SIZE_MAX / 2);
-    entry->is_of_profile = o->is_fifo ? entry->scenario->for_fifo : entry->scenario->for_standard;
+    entry->is_of_profile = qn_scenario_is_for(entry->scenario, o->profile);
     entry->waiver = entry->is_of_profile ? qn_waiver_of(o, entry->scenario) : NULL;
     if (!entry->is_of_profile) {
-        qn_buf_append_str(&reason,
-                          o->is_fifo ? QN_STR("profile fifo") : QN_STR("profile standard"));
+        qn_buf_append_format(&reason, "profile %s", o->profile);
     } else if (entry->waiver != NULL) {
         qn_buf_append_format(&reason, "waived: %s", entry->waiver);
     } else if (qn_needs_are_met(entry->scenario, o, &jobs->report->profile, &reason)) {

@@ -20,14 +20,20 @@ static const char *const severity_words[] = {"must", "should", "info", NULL};
 static const char *const restart_words[] = {"always", "never", NULL};
 static const char *const final_stop_words[] = {"judged", NULL};
 static const char *const need_words[] = {
-    "none",          "sink",  "cmd",          "concurrency", "prefetch",      "heartbeat",
-    "reject",        "state", "output_queue", "retry_queue", "batch_receive", "batch_delete",
-    "two_instances", NULL};
+    "none",          "sink",         "cmd",           "concurrency",  "prefetch",
+    "heartbeat",     "reject",       "state",         "output_queue", "retry_queue",
+    "batch_receive", "batch_delete", "two_instances", "mapping",      NULL};
 
 static const struct member queue_members[] = {
     {"name", TEXT, NULL, NULL},         {"visibility", TEXT, NULL, NULL},
     {"dlq", TEXT, NULL, NULL},          {"max_receive", NUMBER, NULL, NULL},
     {"attributes", OBJECT, NULL, NULL}, {"created_after", TEXT, NULL, NULL},
+    {"fifo", BOOLEAN, NULL, NULL},      {NULL, TEXT, NULL, NULL},
+};
+static const struct member lambda_members[] = {
+    {"batch_size", NUMBER, NULL, NULL},
+    {"window", NUMBER, NULL, NULL},
+    {"concurrency", NUMBER, NULL, NULL},
     {NULL, TEXT, NULL, NULL},
 };
 static const struct member instance_members[] = {
@@ -53,10 +59,11 @@ static const struct member fault_members[] = {
 /* A variant replaces members of its scenario. */
 #define RUN_MEMBERS                                                                                \
     {"queue", OBJECT, queue_members, NULL}, {"instances", OBJECT, instance_members, NULL},         \
-        {"needs", TEXTS, NULL, need_words}, {"load", TEXTS, NULL, NULL},                           \
-        {"faults", FAULTS, fault_members, NULL}, {"end", OBJECT, end_members, NULL},               \
-        {"must", TEXTS, NULL, NULL}, {"should", TEXTS, NULL, NULL}, {"info", TEXTS, NULL, NULL},   \
-        {"title", TEXT, NULL, NULL}, {"why", TEXT, NULL, NULL}, {"fix", TEXT, NULL, NULL},         \
+        {"lambda", OBJECT, lambda_members, NULL}, {"needs", TEXTS, NULL, need_words},              \
+        {"load", TEXTS, NULL, NULL}, {"faults", FAULTS, fault_members, NULL},                      \
+        {"end", OBJECT, end_members, NULL}, {"must", TEXTS, NULL, NULL},                           \
+        {"should", TEXTS, NULL, NULL}, {"info", TEXTS, NULL, NULL}, {"title", TEXT, NULL, NULL},   \
+        {"why", TEXT, NULL, NULL}, {"fix", TEXT, NULL, NULL},                                      \
         {"profiles", TEXTS, NULL, profile_words}, {"shrinks", BOOLEAN, NULL, NULL},                \
     {                                                                                              \
         "severity", TEXT, NULL, severity_words                                                     \

@@ -47,6 +47,11 @@ static bool has_quarantine(const struct known *known)
            strcmp(known->options->poison, "discard") != 0;
 }
 
+static bool has_mapping(const struct known *known)
+{
+    return known->options->esm != NULL;
+}
+
 static bool has_output_queue(const struct known *known)
 {
     return known->options->output_queue != NULL;
@@ -90,6 +95,8 @@ static const struct need {
      "needs the name of the queue that the consumer sends failed messages to (--retry-queue NAME)"},
     {"batch_receive", receives_batches,
      "needs a consumer that asks for several messages at once, and this one asks for one"},
+    {"mapping", has_mapping,
+     "needs the event source mapping of the function (--esm FILE, or \"esm\" in quern.json)"},
     {"batch_delete", deletes_batches,
      "needs a consumer that uses DeleteMessageBatch, and this one was not seen to"},
 };

@@ -50,8 +50,10 @@ struct qn_check_options {
     const char *stop_command;  /* NULL: SIGTERM */
     const char *kill_command;  /* NULL: SIGKILL */
     /* Declarations. */
-    const char *profile; /* standard, fifo */
+    const char *profile; /* standard, fifo, lambda */
     bool is_fifo;
+    bool is_lambda;      /* the command is a function, and quern lambda is in front of it */
+    const char *esm;     /* its event source mapping, or NULL */
     int64_t concurrency; /* 0: learned */
     int64_t prefetch;    /* 0: not said */
     int64_t grace_ms;

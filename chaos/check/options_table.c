@@ -7,7 +7,7 @@ enum {
     REAL_GRACE_MS = 30000 /* the default of ECS and of Kubernetes */
 };
 
-static const char *const profiles[] = {"standard", "fifo", NULL};
+static const char *const profiles[] = {"standard", "fifo", "lambda", NULL};
 static const char *const tempos[] = {"fast", "normal", "real", NULL};
 static const char *const busy_answers[] = {"wait", "409", NULL};
 static const char *const heartbeats[] = {"auto", "yes", "no", NULL};
@@ -113,8 +113,11 @@ const struct qn_option_row qn_option_rows[] = {
     ROW(TEXT, "--kill-cmd", "COMMAND", "in place of SIGKILL", kill_command, DECLARES),
 
     /* What the consumer is said to be. */
-    ROW_CHOICE("--profile", "NAME", "kind of the queue: standard (default) or fifo", profile,
-               profiles, DECLARES),
+    ROW_CHOICE("--profile", "NAME",
+               "a consumer of a standard queue (default) or of a fifo one, or a lambda function",
+               profile, profiles, DECLARES),
+    ROW(TEXT, "--esm", "FILE",
+        "of a lambda function: its event source mapping, as quern lambda takes it", esm, DECLARES),
     ROW_RANGE(NUMBER, "--concurrency", "N",
               "how many messages the consumer works on at once (default: observed)", concurrency, 1,
               10000, DECLARES),
@@ -188,6 +191,7 @@ struct qn_check_options qn_options_default(void)
 void qn_options_complete(struct qn_check_options *options)
 {
     options->is_fifo = options->profile == profiles[1];
+    options->is_lambda = options->profile == profiles[2];
     if (options->bind_address == NULL) {
         options->bind_address = options->endpoint_host != NULL ? "0.0.0.0" : "127.0.0.1";
     }

@@ -315,6 +315,41 @@ static void post_event(const struct call *call)
     answer(call, 204, "");
 }
 
+/* What `quern lambda` tells of an invocation. */
+static void post_lambda(const struct call *call)
+{
+    static const struct {
+        const char *what;
+        enum qn_check_kind kind;
+    } kinds[] = {
+        {"invoke", QN_CHECK_LAMBDA_INVOKE},     {"return", QN_CHECK_LAMBDA_RETURN},
+        {"wrong", QN_CHECK_LAMBDA_WRONG},       {"error", QN_CHECK_LAMBDA_ERROR},
+        {"wrong_id", QN_CHECK_LAMBDA_WRONG_ID}, {"timeout", QN_CHECK_LAMBDA_TIMEOUT},
+        {"audit", QN_CHECK_LAMBDA_AUDIT},
+    };
+    const json_t *ids = json_object_get(call->body, "ids");
+    const json_t *failed = json_object_get(call->body, "failed");
+    struct qn_check_event event;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!qn_str_equal(member(call->body, "what"), qn_str_from_cstr(kinds[i].what))) {
+            continue;
+        }
+        qn_check_event_init(&event, kinds[i].kind);
+        event.req = member(call->body, "request");
+        event.reason = member(call->body, "why");
+        event.n = ids != NULL ? (int64_t)json_array_size(ids) : QN_EVENT_NO_INT;
+        event.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
+        event.instance = instance_of(call, QN_STR_NONE);
+        qn_record(call->routes->options.effects.recorder, &event);
+        answer(call, 200, "{}");
+        return;
+    }
+    answer(call, 400,
+           "{\"error\":\"what is one of invoke, return, wrong, wrong_id, error, timeout, "
+           "audit\"}");
+}
+
 static void put_blob(const struct call *call)
 {
     if (qn_blobs_put(call->routes->blobs, call->rest, call->request->body)) {
@@ -345,7 +380,8 @@ static const struct {
     {"POST", "/v1/rejects", post_reject}, {"POST", "/v1/reconciliations", post_reconciliation},
     {"PUT", "/v1/state/", put_state},     {"POST", "/v1/steps/", post_step},
     {"POST", "/v1/ready", post_ready},    {"POST", "/v1/event", post_event},
-    {"PUT", "/v1/blobs/", put_blob},      {"GET", "/v1/blobs/", get_blob},
+    {"POST", "/v1/lambda", post_lambda},  {"PUT", "/v1/blobs/", put_blob},
+    {"GET", "/v1/blobs/", get_blob},
 };
 
 void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *request,

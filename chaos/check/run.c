@@ -438,7 +438,9 @@ void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_opt
     struct qn_error err;
 
     *ret_result = (struct qn_run_result){0};
-    run->options = options->check;
+    run->own_options = *options->check;
+    run->own_options.is_fifo = options->check->is_fifo || scenario->is_fifo;
+    run->options = &run->own_options;
     run->scenario = scenario;
     run->learned = options->learned;
     run->run_id = options->run_id;

@@ -34,6 +34,7 @@ struct qn_instance {
 };
 
 struct qn_running {
+    struct qn_check_options own_options; /* with what the scenario knows better */
     const struct qn_check_options *options;
     const struct qn_scenario *scenario;
     const struct qn_profile *learned;
@@ -104,6 +105,10 @@ QN_MUST_CHECK bool qn_running_count(struct qn_running *run, struct qn_error *err
 
 /* run.c: new events of the server, into the history and the live picture. */
 QN_MUST_CHECK bool qn_running_read_trace(struct qn_running *run, struct qn_error *err);
+
+/* lambda.c: what stands before the command of a function. Fewer than 32 words; returns how many. */
+size_t qn_lambda_arguments(struct qn_running *run, const struct qn_instance *instance,
+                           const char **arguments);
 
 /* orders.c: does what rules want done by now. */
 QN_MUST_CHECK bool qn_running_carry_out(struct qn_running *run, struct qn_error *err);

@@ -138,7 +138,20 @@ static void read_queue(struct qn_scenario_reader *reader)
     scenario->max_receive = number_of(reader, queue, "max_receive", "queue.max_receive", 5, 1000);
     scenario->visibility = time_of(reader, queue, "visibility", "queue.visibility", "V");
     scenario->created_after = time_of(reader, queue, "created_after", "queue.created_after", NULL);
+    scenario->is_fifo = json_is_true(json_object_get(queue, "fifo"));
     check_attributes(reader, json_object_get(queue, "attributes"));
+}
+
+static void read_lambda(struct qn_scenario_reader *reader)
+{
+    struct qn_scenario *scenario = reader->scenario;
+    const json_t *lambda = json_object_get(scenario->json, "lambda");
+
+    scenario->lambda_batch_size =
+        number_of(reader, lambda, "batch_size", "lambda.batch_size", 0, 10000);
+    scenario->lambda_window_s = number_of(reader, lambda, "window", "lambda.window", 0, 300);
+    scenario->lambda_concurrency =
+        number_of(reader, lambda, "concurrency", "lambda.concurrency", 0, 1000);
 }
 
 static void read_course(struct qn_scenario_reader *reader)
@@ -174,10 +187,12 @@ static void read_members(struct qn_scenario_reader *reader)
     scenario->fix = text_of(reader, json, "fix", "");
     scenario->for_standard = has(profiles, "standard");
     scenario->for_fifo = has(profiles, "fifo");
+    scenario->for_lambda = has(profiles, "lambda");
     if (scenario->id.len == 0) {
         (void)qn_scenario_mistake(reader, NULL, QN_STR_NONE, "no id");
     }
     read_queue(reader);
+    read_lambda(reader);
     read_course(reader);
     qn_scenario_read_loads(reader);
     qn_scenario_read_faults(reader);
@@ -320,6 +335,14 @@ bool qn_scenario_read(struct qn_str text, const char *name, struct qn_scenario *
     qn_scenario_free(scenario);
     qn_buf_done(&mistakes);
     return false;
+}
+
+bool qn_scenario_is_for(const struct qn_scenario *scenario, const char *profile)
+{
+    if (strcmp(profile, "lambda") == 0) {
+        return scenario->for_lambda;
+    }
+    return strcmp(profile, "fifo") == 0 ? scenario->for_fifo : scenario->for_standard;
 }
 
 void qn_scenario_free(struct qn_scenario *scenario)

@@ -54,6 +54,10 @@ struct qn_scenario {
     struct qn_str id, title, severity, why, fix;
     bool for_standard;
     bool for_fifo;
+    bool for_lambda;
+    bool is_fifo; /* its queue is, whatever the profile */
+    /* Of the event source mapping, in place of what is declared; 0: as declared. */
+    int64_t lambda_batch_size, lambda_window_s, lambda_concurrency;
     bool has_dlq;
     int64_t max_receive;
     /* Expressions in milliseconds; none where they are left out and have no default. */
@@ -99,6 +103,8 @@ QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, const char *nam
                                              struct qn_buf *mistakes);
 /* "ok", "flaky" ... */
 const char *qn_load_outcome_name(enum qn_load_outcome outcome);
+/* Whether it belongs to the profile: "standard", "fifo" or "lambda". */
+bool qn_scenario_is_for(const struct qn_scenario *scenario, const char *profile);
 /* How many instances its rules may add. */
 int64_t qn_scenario_spawn_count(const struct qn_scenario *scenario);
 

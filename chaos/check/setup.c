@@ -121,7 +121,7 @@ static void write_header(struct qn_running *run)
         {"work_max_ms", terms->work_max_ms},
     };
     json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "id", run->run_id, "profile",
-                              o->is_fifo ? "fifo" : "standard", "queue", run->queue_name.ptr, "dlq",
+                              o->profile, "queue", run->queue_name.ptr, "dlq",
                               run->dlq_name.ptr != NULL ? run->dlq_name.ptr : "", "self",
                               QN_SERVER_SELF, "faults", planned_faults(run->scenario));
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

@@ -195,6 +195,13 @@ static void invoke(struct qn_lambda_environment *environment,
     qn_buf_append_str(&outcome->answer, qn_lambda_runtime_answer(environment->runtime));
 }
 
+bool qn_lambda_environment_warm(struct qn_lambda_environment *environment,
+                                struct qn_lambda_outcome *outcome)
+{
+    return environment->function->way != QN_LAMBDA_BY_RUNTIME_API ||
+           make_ready(environment, outcome);
+}
+
 void qn_lambda_environment_invoke(struct qn_lambda_environment *environment,
                                   struct qn_lambda_invocation *invocation,
                                   struct qn_lambda_outcome *outcome)

@@ -19,6 +19,7 @@ struct qn_lambda_options {
     const char *url;
     const char *handler;
     bool only_audit;  /* print what the audit says, and end */
+    bool provisioned; /* environments are started before the first receive */
     bool until_empty; /* end when there is nothing left in the queue */
     bool json_lines;  /* what is told, as a JSON object a line */
     /* Each invocation, its end, and what the audit says of `audited`, are posted there as JSON, to

@@ -145,7 +145,7 @@ static void tell_end(struct qn_lambda_poller *poller, const struct qn_lambda_inv
 
 /* What the function has made of the batch: failed is set for what must come again. */
 static void judge(struct qn_lambda_poller *poller, const json_t *records,
-                  struct qn_lambda_outcome *outcome, bool *failed)
+                  struct qn_lambda_outcome *outcome, bool *failed, bool *ret_has_wrong_id)
 {
     size_t count = json_array_size(records);
     const char **ids = qn_memory_new_array(count, sizeof(*ids));
@@ -161,6 +161,7 @@ static void judge(struct qn_lambda_poller *poller, const json_t *records,
                                 &response);
         (void)snprintf(outcome->why, sizeof(outcome->why), "%s", response.why);
     }
+    *ret_has_wrong_id = response.has_wrong_id;
     qn_memory_free(ids);
 }
 
@@ -178,7 +179,8 @@ static json_t *ids_of(const json_t *records)
 }
 
 static void report_end(struct qn_lambda_poller *poller, const char *request,
-                       const struct qn_lambda_outcome *outcome, const json_t *left)
+                       const struct qn_lambda_outcome *outcome, bool has_wrong_id,
+                       const json_t *left)
 {
     bool returned = outcome->end == QN_LAMBDA_END_RETURNED;
     const char *what = returned                                ? "return"
@@ -186,7 +188,7 @@ static void report_end(struct qn_lambda_poller *poller, const char *request,
                                                                : "error";
 
     if (returned && outcome->why[0] != '\0') {
-        what = "wrong";
+        what = has_wrong_id ? "wrong_id" : "wrong";
     }
     qn_lambda_report_take(poller->reporter, what,
                           json_pack("{s: s, s: o, s: s}", "request", request, "failed",
@@ -201,6 +203,7 @@ static void invoke(struct qn_lambda_poller *poller, const json_t *records)
     struct qn_lambda_invocation invocation = {.function_arn = poller->lambda->function_arn,
                                               .event = qn_buf_str(&poller->event)};
     int64_t begun_ms = qn_clock_monotonic_ms();
+    bool has_wrong_id;
 
     qn_buf_init(&outcome.answer, QN_LAMBDA_EVENT_MAX + 1024);
     name_invocation(poller, &invocation);
@@ -208,10 +211,10 @@ static void invoke(struct qn_lambda_poller *poller, const json_t *records)
         poller->reporter, "invoke",
         json_pack("{s: s, s: o}", "request", invocation.request_id, "ids", ids_of(records)));
     qn_lambda_environment_invoke(&poller->environment, &invocation, &outcome);
-    judge(poller, records, &outcome, failed);
+    judge(poller, records, &outcome, failed, &has_wrong_id);
     json_t *done = selected(records, failed, false);
     json_t *left = selected(records, failed, true);
-    report_end(poller, invocation.request_id, &outcome, left);
+    report_end(poller, invocation.request_id, &outcome, has_wrong_id, left);
     qn_lambda_delete(poller, done);
     tell_end(poller, &invocation, &outcome, left, count, qn_clock_monotonic_ms() - begun_ms);
     adapt(poller->lambda, outcome.end != QN_LAMBDA_END_RETURNED);
@@ -257,11 +260,23 @@ static bool is_queue_empty(struct qn_lambda_poller *poller)
     return is;
 }
 
+static void warm(struct qn_lambda_poller *poller)
+{
+    struct qn_lambda_outcome outcome = {.why = ""};
+
+    if (poller->lambda->options->provisioned &&
+        !qn_lambda_environment_warm(&poller->environment, &outcome)) {
+        qn_lambda_tell_take(poller->lambda, "not-started", json_pack("{s: s}", "why", outcome.why),
+                            "cannot start: %s", outcome.why);
+    }
+}
+
 static void *run(void *state)
 {
     struct qn_lambda_poller *poller = state;
     struct qn_lambda *lambda = poller->lambda;
 
+    warm(poller);
     while (await_turn(poller)) {
         json_t *records = qn_lambda_gather(poller);
         if (qn_lambda_is_stopping(lambda)) {

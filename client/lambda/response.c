@@ -52,6 +52,7 @@ static bool read_item(struct reading *reading, const json_t *item)
     } else if (json_string_length(id) == 0) {
         fail_all(reading, "an itemIdentifier is empty");
     } else if (!mark(reading, json_string_value(id))) {
+        reading->response->has_wrong_id = true;
         fail_all(reading, "the itemIdentifier \"%.100s\" is not in the batch",
                  json_string_value(id));
     } else {

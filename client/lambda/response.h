@@ -16,6 +16,7 @@ struct qn_lambda_response {
     enum qn_lambda_result result;
     size_t failed_count; /* entries of `failed` that are set, each once */
     char why[200];       /* of ALL_FAILED: what is wrong with the answer */
+    bool has_wrong_id;   /* ... its form is right, but an id is not in the batch */
 };
 
 /* answer: the bytes that the function returned. ids: the message ids of the batch. failed (room for

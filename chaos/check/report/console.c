@@ -30,7 +30,7 @@ void qn_report_begin(const struct qn_report *report)
 
     (void)fprintf(report->console,
                   "quern check %s  profile %s  seed %" PRIu64 "  tempo %s  consumer: ", QN_VERSION,
-                  o->is_fifo ? "fifo" : "standard", report->seed, o->tempo);
+                  o->profile, report->seed, o->tempo);
     struct qn_buf command;
 
     qn_buf_init(&command, SIZE_MAX / 2);

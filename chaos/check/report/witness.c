@@ -95,6 +95,29 @@ static void describe_message(const struct qn_check_event *event, const char *who
     }
 }
 
+static void describe_function(const struct qn_check_event *event, struct qn_buf *buf)
+{
+    switch (event->kind) {
+    case QN_CHECK_LAMBDA_INVOKE:
+        qn_buf_append_format(buf, "the function gets %lld messages", (long long)event->n);
+        return;
+    case QN_CHECK_LAMBDA_RETURN:
+        qn_buf_append_format(buf, "the function returns, %lld come again", (long long)event->count);
+        return;
+    case QN_CHECK_LAMBDA_WRONG:
+    case QN_CHECK_LAMBDA_WRONG_ID:
+        qn_buf_append_literal(buf, "Lambda takes the answer for a failure of all: ");
+        break;
+    case QN_CHECK_LAMBDA_AUDIT:
+        qn_buf_append_literal(buf, "audit: ");
+        break;
+    default:
+        qn_buf_append_literal(buf, "the invocation fails: ");
+        break;
+    }
+    qn_report_clean(buf, event->reason);
+}
+
 void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
 {
     char room[24];
@@ -137,6 +160,15 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     case QN_CHECK_API_OUT:
         qn_buf_append_format(buf, "%.*s of %s is answered %.*s", QN_STR_ARG(event->action), who,
                              QN_STR_ARG(event->code));
+        break;
+    case QN_CHECK_LAMBDA_INVOKE:
+    case QN_CHECK_LAMBDA_RETURN:
+    case QN_CHECK_LAMBDA_WRONG:
+    case QN_CHECK_LAMBDA_WRONG_ID:
+    case QN_CHECK_LAMBDA_ERROR:
+    case QN_CHECK_LAMBDA_TIMEOUT:
+    case QN_CHECK_LAMBDA_AUDIT:
+        describe_function(event, buf);
         break;
     default:
         describe_message(event, who, buf);
