@@ -134,7 +134,7 @@ Test(options, mistakes_are_told_in_one_line)
     expect_complaint(READ("--only", "--", "c"), "--only needs ID");
     expect_complaint(READ("--env", "X", "--", "c"), "NAME=TEXT");
     expect_complaint(READ("--visibility", "43201", "--", "c"), "--visibility");
-    expect_complaint(READ("--profile", "lambda", "--", "c"), "standard, fifo");
+    expect_complaint(READ("--profile", "other", "--", "c"), "standard, fifo, lambda");
     expect_complaint(READ("--heartbeat", "maybe", "--", "c"), "auto, yes, no, not \"maybe\"");
     expect_complaint(READ("--expect-exit", "256", "--", "c"), "from 0 to 255, not \"256\"");
     expect_complaint(READ("--waive", "std.delete-lost", "--", "c"), "ID=REASON");
