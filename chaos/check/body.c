@@ -88,6 +88,16 @@ static void append_envelope(struct qn_buf *body, const struct qn_load_message *m
         QN_STR_ARG(message->k));
 }
 
+/* What must not turn up in a log. */
+static unsigned canary_of(const struct qn_load_message *message,
+                          const struct qn_load_options *options)
+{
+    struct qn_random canary;
+
+    qn_random_init(&canary, options->seed, qn_str_hash(message->k), 0xca4a);
+    return (unsigned)qn_random_below(&canary, 0x10000);
+}
+
 /* All texts of the load in it are plain: letters, digits, '-'. The payload is the same in each copy
  * of a message. */
 static void append_body(struct qn_buf *body, const struct qn_load_message *message,
@@ -95,18 +105,15 @@ static void append_body(struct qn_buf *body, const struct qn_load_message *messa
 {
     const char *text = message->outcome == QN_LOAD_ODD ? odd_text(odd_of(message)) : NULL;
     struct qn_random random;
-    struct qn_random canary;
     struct qn_buf tail;
 
     qn_random_init(&random, options->seed, message->position, 0xb0d1);
-    qn_random_init(&canary, options->seed, qn_str_hash(message->k), 0xca4a);
     append_envelope(body, message, options, &random);
     qn_buf_append_format(body,
                          "\"payload\":{\"id\":\"%.*s\",\"entity\":\"%.*s\",\"version\":%lld,"
-                         "\"canary\":\"CANARY-%04llx\"",
+                         "\"canary\":\"CANARY-%04x\"",
                          QN_STR_ARG(message->id), QN_STR_ARG(message->entity),
-                         (long long)message->version,
-                         (unsigned long long)qn_random_below(&canary, 0x10000));
+                         (long long)message->version, canary_of(message, options));
     if (text != NULL) {
         qn_buf_append_literal(body, ",\"text\":");
         qn_buf_append_json_string(body, qn_str_from_cstr(text));
@@ -120,12 +127,14 @@ static void append_body(struct qn_buf *body, const struct qn_load_message *messa
     qn_buf_done(&tail);
 }
 
-static json_t *typed_attributes(void)
+static json_t *typed_attributes(unsigned canary)
 {
-    return json_pack("{s:{s:s, s:s}, s:{s:s, s:s}, s:{s:s, s:s}}", "amount", "DataType",
+    json_t *label = json_sprintf("<&> \xe2\x82\xac CANARY-%04x", canary);
+
+    return json_pack("{s:{s:s, s:s}, s:{s:s, s:o}, s:{s:s, s:s}}", "amount", "DataType",
                      "Number.cents", "StringValue", "1999", "label", "DataType", "String.custom",
-                     "StringValue", "<&> \xe2\x82\xac", "thumbnail", "DataType", "Binary.png",
-                     "BinaryValue", "iVBORw0KGgoAAQID");
+                     "StringValue", label, "thumbnail", "DataType", "Binary.png", "BinaryValue",
+                     "iVBORw0KGgoAAQID");
 }
 
 /* Of X-Ray, which SDKs and Lambda pass on. */
@@ -167,7 +176,7 @@ void qn_body_make(struct qn_load_message *message, const struct qn_load_options 
     } else {
         message->body = qn_arena_copy(arena, qn_buf_str(&body));
     }
-    message->attributes = odd == ODD_TYPED ? typed_attributes() : NULL;
+    message->attributes = odd == ODD_TYPED ? typed_attributes(canary_of(message, options)) : NULL;
     message->system_attributes = odd == ODD_TRACED ? trace_header() : NULL;
     qn_buf_done(&body);
 }

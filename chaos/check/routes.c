@@ -330,16 +330,17 @@ static void post_lambda(const struct call *call)
     const json_t *ids = json_object_get(call->body, "ids");
     const json_t *failed = json_object_get(call->body, "failed");
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (!qn_str_equal(member(call->body, "what"), qn_str_from_cstr(kinds[i].what))) {
             continue;
         }
-        qn_check_event_init(&event, kinds[i].kind);
+        qn_check_event_init(&event, &detail, kinds[i].kind);
         event.req = member(call->body, "request");
-        event.reason = member(call->body, "why");
+        detail.reason = member(call->body, "why");
         event.n = ids != NULL ? (int64_t)json_array_size(ids) : QN_EVENT_NO_INT;
-        event.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
+        detail.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
         event.instance = instance_of(call, QN_STR_NONE);
         qn_record(call->routes->options.effects.recorder, &event);
         answer(call, 200, "{}");

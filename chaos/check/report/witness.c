@@ -102,7 +102,8 @@ static void describe_function(const struct qn_check_event *event, struct qn_buf 
         qn_buf_append_format(buf, "the function gets %lld messages", (long long)event->n);
         return;
     case QN_CHECK_LAMBDA_RETURN:
-        qn_buf_append_format(buf, "the function returns, %lld come again", (long long)event->count);
+        qn_buf_append_format(buf, "the function returns, %lld come again",
+                             (long long)event->detail->count);
         return;
     case QN_CHECK_LAMBDA_WRONG:
     case QN_CHECK_LAMBDA_WRONG_ID:
@@ -115,7 +116,7 @@ static void describe_function(const struct qn_check_event *event, struct qn_buf 
         qn_buf_append_literal(buf, "the invocation fails: ");
         break;
     }
-    qn_report_clean(buf, event->reason);
+    qn_report_clean(buf, event->detail->reason);
 }
 
 void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
