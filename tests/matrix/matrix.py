@@ -235,8 +235,9 @@ def reference_sum(reference, scenario):
     return _sum(own, scenario_sum(running.scenario_files()[scenario]))[:8]
 
 
-def is_asked(reference, scenario):
-    return not reference.only or any(fnmatch.fnmatchcase(scenario, one) for one in reference.only)
+def is_one_of(scenario, patterns):
+    """No pattern: each is."""
+    return not patterns or any(fnmatch.fnmatchcase(scenario, one) for one in patterns)
 
 
 def unproven(measured, reference, profile):
@@ -247,7 +248,7 @@ def unproven(measured, reference, profile):
     for scenario, path in running.scenario_files().items():
         now = reference_sum(reference, scenario)
         is_known = of_it["sources"].get(scenario) == now and of_it["passed"].get(scenario, 0) >= SEEDS
-        if is_asked(reference, scenario) and not is_known and of_it["skipped"].get(scenario) != now \
+        if is_one_of(scenario, reference.only) and not is_known and of_it["skipped"].get(scenario) != now \
                 and profile in document(path)["profiles"]:
             wanted.append(scenario)
     return wanted

@@ -16,13 +16,14 @@ BOTH = ("standard", "fifo")
 class Reference:
     """only: where its own way of doing things shows; empty: everywhere."""
 
-    def __init__(self, number, what, command, options=(), profiles=BOTH, only=(), sources=()):
+    def __init__(self, number, what, command, options=(), profiles=BOTH, only=(), sources=(), brief=()):
         self.number = number
         self.what = what
         self.command = command
         self.options = list(options)
         self.profiles = profiles
         self.only = list(only)
+        self.brief = list(brief or only)  # what the cut has the time for
         self.sources = [CONSUMERS / name for name in sources]  # none: those of the worker
 
 
@@ -78,7 +79,9 @@ REFERENCES = [
     Reference("R9b", "one message in each receive", worker("--max", "1")),
     Reference("R10", "fetches 20 ahead, with heartbeats for those that wait",
               worker("--prefetch", "20"), ["--prefetch", "20"]),
-    Reference("R11", "a shell script on the AWS CLI", shell, sources=["shell.sh"]),
+    # Each of its calls is a process that takes a second of a processor.
+    Reference("R11", "a shell script on the AWS CLI", shell, sources=["shell.sh"],
+              brief=["base.ack-after-effect", "poll.false-empty", "poison.crashes-consumer", "fifo.crash-mid-group"]),
     Reference("R17", "at most once, on purpose", worker("--at-most-once"),
               ["--at-most-once"], ("standard",)),
     Reference("RJ", "a worker in JavaScript on @aws-sdk/client-sqs", javascript,

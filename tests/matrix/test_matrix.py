@@ -88,7 +88,7 @@ def cut(measured):
             if scenario is not None:
                 later.start(MUTANTS_AT_ONCE, mutant.number, matrix.measure, mutant, scenario, SEEDS[:1])
         for one in REFERENCES:
-            later.start(REFERENCES_AT_ONCE, one.number, matrix.run_reference, one, profile_now(one), one.only,
+            later.start(REFERENCES_AT_ONCE, one.number, matrix.run_reference, one, profile_now(one), one.brief,
                         SEED, SCENARIOS_AT_ONCE)
     return later
 
@@ -136,7 +136,7 @@ def test_nothing_is_held_against_a_right_consumer(reference, measured, cut):
                 for profile in reference.profiles] == [[]] * len(reference.profiles)
         return
     found, passed, _ = cut.result(reference.number)
-    wanted = [name for name, path in running.scenario_files().items() if matrix.is_asked(reference, name)
+    wanted = [name for name, path in running.scenario_files().items() if matrix.is_one_of(name, reference.brief)
               and profile_now(reference) in matrix.document(path)["profiles"]]
     assert (found, passed != []) == ([], wanted != []), "seed %d, profile %s" % (SEED, profile_now(reference))
 
