@@ -159,6 +159,8 @@ NAMES = {
 
 # What a scenario needs to be told before it applies: to the check, to the worker.
 DECLARED = {
+    # What is learned of a consumer that works on all at once is no limit.
+    "backpressure.bounded-inflight": (["--concurrency", "4"], []),
     "batch.slow-message-does-not-block": (["--concurrency", "4"], []),
     "lease.heartbeat-extends": (["--heartbeat", "yes"], []),
     "lease.heartbeat-stops": (["--heartbeat", "yes"], []),

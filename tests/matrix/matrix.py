@@ -148,11 +148,12 @@ def killers(measured, mutant, scenarios=None):
 
 
 def idle_scenarios(measured):
-    """Must-scenarios that kill nothing."""
+    """Must-scenarios that kill nothing, of those for workers."""
     busy = {scenario for mutant in MUTANTS
             for scenario in killers(measured, mutant, mutant.scenarios + mutant.more)}
     return [name for name, path in running.scenario_files().items()
-            if document(path)["severity"] == "must" and name not in busy]
+            if document(path)["severity"] == "must" and name not in busy
+            and set(document(path)["profiles"]) & set(references.BOTH)]
 
 
 def _short(name):
