@@ -135,6 +135,9 @@ static void describe_run(struct judging *judging, const json_t *run)
     o->profile = profile.len > 0 ? profile.ptr : o->profile;
     o->tempo = tempo.len > 0 ? tempo.ptr : o->tempo;
     o->is_fifo = strcmp(o->profile, "fifo") == 0;
+    o->grace_ms = (int64_t)json_integer_value(json_object_get(run, "grace_ms"));
+    o->at_most_once =
+        json_is_true(json_object_get(json_object_get(run, "declared"), "at_most_once"));
     judging->report.seed = (uint64_t)json_integer_value(json_object_get(run, "seed"));
 }
 

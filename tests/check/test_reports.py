@@ -190,3 +190,43 @@ def test_what_a_consumer_prints_is_in_the_reports(tmp_path):
             assert judged["scenarios"][0][member] == scenario[member], member
     assert judged["consumer"]["argv"] == report["consumer"]["argv"]
     assert judged["seed"] == 7
+
+
+def headlines(tmp_path, trace):
+    """The head of the HTML report as text, and the name of the JUnit run."""
+    stored_trace = trace.write(tmp_path / "trace.jsonl")
+    page, cases = tmp_path / "page.html", tmp_path / "cases.xml"
+    assert run("judge", "--html", str(page), "--junit", str(cases), str(stored_trace)).stderr == ""
+    head = page.read_text().split("<header>")[1].split("</header>")[0]
+    return head, re.search('<testsuites name="([^"]*)"', cases.read_text())[1]
+
+
+def worked(work_steps=1, **run_head):
+    """A message that is worked on for so many steps of 100 ms."""
+    trace = Trace(step_ms=100, **run_head)
+    trace.send("k-000")
+    trace.lease("k-000")
+    for _ in range(work_steps):
+        trace.log("at work")
+    trace.begin("k-000")
+    trace.commit("k-000")
+    trace.delete("k-000")
+    return trace.end()
+
+
+def test_at_most_once_stands_in_every_headline(tmp_path):
+    head, name = headlines(tmp_path, worked(declared={"at_most_once": True}))
+    assert "No scenario failed (declared at most once)</h1>" in head and name == "quern (declared at most once)"
+    head, name = headlines(tmp_path, worked())
+    assert "No scenario failed</h1>" in head and name == "quern"
+
+
+@pytest.mark.parametrize("steps, grace_ms, said", [
+    (1, 10000, "fits: handling p99 of {0} s in a lease of 4 s; fits: handling p99 of {0} s in the 10 s"),
+    (40, 10000, "DOES NOT FIT: handling p99 of {0} s in a lease of 4 s, a longer lease"),
+    (20, 1000, "DOES NOT FIT: handling p99 of {0} s in the 1 s that a stop leaves, work under way will be killed"),
+])
+def test_the_page_says_whether_the_durations_fit(tmp_path, steps, grace_ms, said):
+    head, _ = headlines(tmp_path, worked(steps, grace_ms=grace_ms))
+    seconds = re.search(r"handling p99 of ([\d.]+) s", head)[1]
+    assert said.format(seconds) in head, head

@@ -215,7 +215,12 @@ void qn_report_junit(const struct qn_report *report, struct qn_buf *buf)
     struct totals totals = total(report, QN_STR_NONE);
 
     qn_buf_append_literal(buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
-    append_attribute(buf, "name", QN_STR("quern"));
+    struct qn_buf name;
+
+    qn_buf_init(&name, 64);
+    qn_buf_append_format(&name, "quern%s", qn_report_declared(report));
+    append_attribute(buf, "name", qn_buf_str(&name));
+    qn_buf_done(&name);
     append_totals(buf, &totals);
     qn_buf_append_literal(buf, ">\n");
     for (size_t i = 0; i < report->count; i++) {

@@ -104,12 +104,13 @@ static void fill_tally(const struct qn_report *report, struct qn_fill *fill)
     size_t bad = counts[QN_OUTCOME_FAIL];
     size_t open = counts[QN_OUTCOME_INCONCLUSIVE] + counts[QN_OUTCOME_ERROR];
     if (bad > 0) {
-        qn_fill_format(fill, "headline", "%zu of %zu scenarios failed", bad, report->count);
+        qn_fill_format(fill, "headline", "%zu of %zu scenarios failed%s", bad, report->count,
+                       qn_report_declared(report));
     } else if (open > 0) {
-        qn_fill_format(fill, "headline", "%zu of %zu scenarios gave no verdict", open,
-                       report->count);
+        qn_fill_format(fill, "headline", "%zu of %zu scenarios gave no verdict%s", open,
+                       report->count, qn_report_declared(report));
     } else {
-        qn_fill_format(fill, "headline", "No scenario failed");
+        qn_fill_format(fill, "headline", "No scenario failed%s", qn_report_declared(report));
     }
 }
 
@@ -163,6 +164,9 @@ static void fill_facts(const struct qn_report *report, struct qn_fill *fill)
         qn_buf_append_literal(&text, "nothing: it never asked for a message");
     }
     qn_fill_text(fill, "learned", qn_buf_str(&text));
+    qn_buf_clear(&text);
+    qn_report_audit(report, &text);
+    qn_fill_text(fill, "alignment", qn_buf_str(&text));
     qn_buf_done(&text);
     qn_fill_format(fill, "profile", "%s", o->profile);
     qn_fill_format(fill, "tempo", "%s", o->tempo);

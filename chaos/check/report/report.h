@@ -84,6 +84,10 @@ enum qn_report_level { QN_REPORT_NONE, QN_REPORT_PARTIAL, QN_REPORT_CORE, QN_REP
 enum qn_report_level qn_report_level(const struct qn_report *report);
 /* "failed", "partial", "core", "strict". */
 const char *qn_report_level_name(enum qn_report_level level);
+/* What everybody who reads a verdict must know first: " (declared at most once)", or nothing. */
+const char *qn_report_declared(const struct qn_report *report);
+/* audit.c: whether lease, work, heartbeat and grace fit each other, in one line. */
+void qn_report_audit(const struct qn_report *report, struct qn_buf *buf);
 /* "effectively-once", "at-least-once", "at-most-once", or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);
 /* "pass", "fail", "not observable"; "must", "should", "info". */

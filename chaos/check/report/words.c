@@ -60,6 +60,11 @@ const char *qn_report_level_name(enum qn_report_level level)
     return names[level];
 }
 
+const char *qn_report_declared(const struct qn_report *report)
+{
+    return report->options->at_most_once ? " (declared at most once)" : "";
+}
+
 const char *qn_report_semantics(const struct qn_report *report)
 {
     bool loses = false;
