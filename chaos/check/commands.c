@@ -61,14 +61,45 @@ static bool wait_for(pid_t pid, int64_t limit_ms, int *ret_status)
     return true;
 }
 
-bool qn_instance_stop_elsewhere(struct qn_running *run, const struct qn_instance *instance)
+bool qn_instance_stop_elsewhere(struct qn_running *run, struct qn_instance *instance)
 {
     const char *log = qn_arena_format(&run->arena, "%s/stop.log", run->directory).ptr;
     pid_t pid;
 
-    /* It is not waited for: it may last as long as the consumer takes to end. */
-    return run->options->stop_command != NULL &&
-           start(run, instance, "--stop-cmd", run->options->stop_command, log, &pid);
+    if (run->options->stop_command == NULL) {
+        return false;
+    }
+    /* It may last as long as the consumer takes to end: nothing waits for it alone. */
+    if (start(run, instance, "--stop-cmd", run->options->stop_command, log, &pid)) {
+        instance->stop_pid = pid;
+        instance->stop_exit = 0;
+    }
+    return true;
+}
+
+bool qn_instance_stop_has_ended(struct qn_running *run, pid_t pid, int status)
+{
+    for (size_t i = 0; i < run->instance_count; i++) {
+        struct qn_instance *instance = &run->instances[i];
+        if (instance->stop_pid == pid) {
+            instance->stop_pid = 0;
+            instance->stop_exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            return true;
+        }
+    }
+    return false;
+}
+
+void qn_instance_tell_failed_stop(struct qn_running *run, const struct qn_instance *instance)
+{
+    const char *log = qn_arena_format(&run->arena, "%s/stop.log", run->directory).ptr;
+    char told[QN_LAST_LINE_MAX];
+
+    if (instance->stop_exit != 0) {
+        qn_files_last_line(log, told);
+        set_trouble(run, "--stop-cmd failed (exit code %d), and the consumer went on%s",
+                    instance->stop_exit, told);
+    }
 }
 
 void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance *instance,

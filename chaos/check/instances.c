@@ -65,6 +65,8 @@ bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, str
     instance->continue_at_ms = 0;
     instance->kill_at_ms = 0;
     instance->respawn_wait_ms = -1;
+    instance->stop_exit = 0;
+    instance->log_seen = run->history.count;
     record(run, instance, "spawn", instance->pid, -1, 0);
     qn_log_open(&instance->log, spawn.log_path, qn_str_from_cstr(instance->name), &run->recorder);
     return true;
@@ -124,14 +126,17 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
     instance->pid = 0;
     end_those_who_left(run);
     qn_log_read(&instance->log, true); /* its last words stand before its end */
-    instance->last_status = status;
-    instance->exits_before_ready += !instance->is_ready;
+    if (!run->is_over) {               /* else it was told to */
+        instance->last_status = status;
+        instance->exits_before_ready += !instance->is_ready;
+    }
     record(run, instance, "exit", pid, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
            WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     if (run->sink != NULL) {
         qn_effects_abort(qn_sink_effects(run->sink), qn_str_from_cstr(instance->name), "gone");
     }
     qn_watch_replace(&run->watch, qn_str_from_cstr(instance->name));
+    qn_ready_close(&instance->probe);
     instance->is_ready = false;
     instance->continue_at_ms = 0;
     instance->kill_at_ms = 0;
@@ -153,6 +158,7 @@ void qn_instance_kill(struct qn_running *run, struct qn_instance *instance)
         return;
     }
     instance->was_told = true;
+    qn_instance_tell_failed_stop(run, instance);
     record(run, instance, "signal", instance->pid, -1, SIGKILL);
     qn_instance_kill_elsewhere(run, instance, &status);
     if (status == -1) {
@@ -240,6 +246,37 @@ bool qn_instances_tick(struct qn_running *run, int64_t now_ms, struct qn_error *
     return true;
 }
 
+static bool has_printed(struct qn_running *run, struct qn_instance *instance)
+{
+    const char *pattern = run->options->ready_log;
+    bool has = false;
+
+    for (; pattern != NULL && instance->log_seen < run->history.count; instance->log_seen++) {
+        const struct qn_check_event *event = &run->history.events[instance->log_seen];
+        has = has || (event->kind == QN_CHECK_LOG &&
+                      qn_str_equal(event->instance, qn_str_from_cstr(instance->name)) &&
+                      qn_ready_line_fits(pattern, event->detail->reason));
+    }
+    return has;
+}
+
+bool qn_instance_says_ready(struct qn_running *run, struct qn_instance *instance, int64_t now_ms)
+{
+    struct qn_ready_url url;
+    struct qn_error ignored; /* one that cannot be read answers nothing */
+
+    if (instance->is_ready || instance->pid == 0) {
+        return false;
+    }
+    if (has_printed(run, instance)) {
+        return true;
+    }
+    return run->options->ready_url != NULL &&
+           qn_ready_read_url(qn_instance_fill_in(run, instance, run->options->ready_url), &url,
+                             &ignored) &&
+           qn_ready_probe(&instance->probe, &url, now_ms);
+}
+
 void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance)
 {
     if (!instance->is_ready && instance->pid != 0) {
@@ -280,6 +317,9 @@ void qn_instances_stop(struct qn_running *run)
             int status;
             if (instance->pid != 0 && qn_process_has_ended(instance->pid, &status)) {
                 qn_instance_has_ended(run, instance, status);
+            }
+            if (instance->stop_pid != 0 && qn_process_has_ended(instance->stop_pid, &status)) {
+                (void)qn_instance_stop_has_ended(run, instance->stop_pid, status);
             }
             qn_log_read(&instance->log, false);
             running += instance->pid != 0;

@@ -1,6 +1,7 @@
 /* The members of a scenario file: which there are, of what kind, and whether what is judged can be
  * read. */
 #include "chaos/check/judge/judge.h"
+#include "chaos/check/place.h"
 #include "chaos/check/scenario.h"
 #include "chaos/lex.h"
 
@@ -37,10 +38,8 @@ static const struct member lambda_members[] = {
     {NULL, TEXT, NULL, NULL},
 };
 static const struct member instance_members[] = {
-    {"count", NUMBER, NULL, NULL},
-    {"restart", TEXT, NULL, restart_words},
-    {"delay", TEXT, NULL, NULL},
-    {"grace", TEXT, NULL, NULL},
+    {"count", NUMBER, NULL, NULL}, {"restart", TEXT, NULL, restart_words},
+    {"delay", TEXT, NULL, NULL},   {"grace", TEXT, NULL, NULL},
     {NULL, TEXT, NULL, NULL},
 };
 static const struct member end_members[] = {
@@ -86,6 +85,7 @@ static const struct member scenario_members[] = {
 /* Where we are: "load[2]", "queue.visibility". */
 struct place {
     const char *name;
+    struct qn_str text; /* the file */
     struct qn_buf *mistakes;
     char path[200];
     bool ok;
@@ -99,7 +99,12 @@ static void QN_PRINTF(2, 3) complain(struct place *place, const char *format, ..
     va_start(args, format);
     (void)vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    qn_buf_append_format(place->mistakes, "scenario %s: %s: %s\n", place->name, place->path, what);
+    int64_t line = qn_place_line(place->text, place->path);
+    qn_buf_append_format(place->mistakes, "scenario %s: ", place->name);
+    if (line > 0) {
+        qn_buf_append_format(place->mistakes, "line %lld: ", (long long)line);
+    }
+    qn_buf_append_format(place->mistakes, "%s: %s\n", place->path, what);
     place->ok = false;
 }
 
@@ -224,6 +229,7 @@ static void check_object(struct place *place, const json_t *object, const struct
 /* A name or an expression with a slip in it would else only show when the run is over. */
 static void check_judged(struct place *place, const json_t *object)
 {
+    size_t len = strlen(place->path);
     static const char *const lists[] = {"must", "should", "info"};
     size_t i;
     const json_t *item;
@@ -234,17 +240,20 @@ static void check_judged(struct place *place, const json_t *object)
             struct qn_str text = qn_str_from_cstr(json_string_value(item));
             struct qn_judge_rule rule;
             struct qn_error err;
-            (void)snprintf(place->path, sizeof(place->path), "%s[%zu]", lists[list], i);
+            (void)snprintf(place->path + len, sizeof(place->path) - len, "%s%s[%zu]",
+                           len > 0 ? "." : "", lists[list], i);
             if (json_is_string(item) && !qn_judge_rule_read(text, &rule, &err)) {
                 complain(place, "%s", err.message);
             }
         }
     }
+    place->path[len] = '\0';
 }
 
-bool qn_scenario_check_members(const json_t *json, const char *name, struct qn_buf *mistakes)
+bool qn_scenario_check_members(const json_t *json, struct qn_str text, const char *name,
+                               struct qn_buf *mistakes)
 {
-    struct place place = {.name = name, .mistakes = mistakes, .ok = true};
+    struct place place = {.name = name, .text = text, .mistakes = mistakes, .ok = true};
     size_t i;
     const json_t *variant;
 
@@ -252,6 +261,7 @@ bool qn_scenario_check_members(const json_t *json, const char *name, struct qn_b
     check_judged(&place, json);
     json_array_foreach(json_object_get(json, "variants"), i, variant)
     {
+        (void)snprintf(place.path, sizeof(place.path), "variants[%zu]", i);
         check_judged(&place, variant);
     }
     return place.ok;

@@ -7,6 +7,7 @@
 
 #include "chaos/check/bodies.h"
 #include "chaos/check/options_rows.h"
+#include "chaos/check/ready.h"
 
 enum { CONFIG_MAX_BYTES = 1024 * 1024, QUEUE_NAME_MAX = 70 };
 
@@ -173,6 +174,18 @@ static bool check_queue_names(const struct qn_check_options *options, struct qn_
     return true;
 }
 
+static bool check_readiness(const struct qn_check_options *options, struct qn_error *err)
+{
+    struct qn_ready_url url;
+
+    if (options->ready_log != NULL && !qn_ready_check_pattern(options->ready_log, err)) {
+        return false;
+    }
+    /* What stands for a host or a port can only be read when it is filled in. */
+    return options->ready_url == NULL || strchr(options->ready_url, '{') != NULL ||
+           qn_ready_read_url(options->ready_url, &url, err);
+}
+
 /* Which words start the consumer. */
 static bool settle_command(struct qn_check_options *options, bool is_given, struct qn_error *err)
 {
@@ -195,7 +208,7 @@ static bool settle_command(struct qn_check_options *options, bool is_given, stru
         const char *const words[] = {"sh", "-c", options->start_command, NULL};
         memcpy(options->command, words, sizeof(words));
     }
-    if (!check_queue_names(options, err)) {
+    if (!check_queue_names(options, err) || !check_readiness(options, err)) {
         return false;
     }
     if (options->bodies.count > 0 && options->texts == NULL) {

@@ -36,6 +36,9 @@ struct qn_check_options {
     const char *tempo;    /* fast, normal, real */
     int64_t visibility_s; /* 0: by tempo */
     int64_t startup_ms;
+    int64_t slack_ms;      /* below 0: measured */
+    const char *ready_log; /* NULL: not said */
+    const char *ready_url; /* with placeholders; NULL: not said */
     int64_t sink_capacity; /* 0: no limit */
     const char *sink_busy; /* wait, 409 */
     bool sink_busy_is_409;
@@ -57,7 +60,7 @@ struct qn_check_options {
     int64_t concurrency; /* 0: learned */
     int64_t prefetch;    /* 0: not said */
     int64_t grace_ms;
-    bool is_grace_said; /* else it is the tempo's */
+    bool is_grace_said;      /* else it is the tempo's */
     int64_t work_max_ms;     /* 0: not said */
     int64_t soak_ms;         /* how long a soak lasts */
     const char *heartbeat;   /* auto, yes, no */

@@ -68,6 +68,13 @@ const struct qn_option_row qn_option_rows[] = {
               DECLARES),
     ROW_RANGE(DURATION, "--startup-timeout", "TIME",
               "until the consumer's first call (default 60s)", startup_ms, 1, 3600000, DECLARES),
+    ROW(TEXT, "--ready-log", "REGEX", "it is ready too when it prints a line like this", ready_log,
+        DECLARES),
+    ROW(TEXT, "--ready-url", "URL", "it is ready too when this answers 200 ({instance}, {host})",
+        ready_url, DECLARES),
+    ROW_RANGE(DURATION, "--slack", "TIME",
+              "added to each bound of real time (default: measured at the start of each scenario)",
+              slack_ms, 0, 60000, DECLARES),
     ROW_RANGE(MINUTES, "--minutes", "N", "how long a soak lasts: 0.1 to 600 (default 1)", soak_ms,
               6000, 36000000, DECLARES),
     ROW(PAIRS, "--env", "NAME=TEXT", "one more variable; {queue_url} and others are filled in",
@@ -184,6 +191,7 @@ struct qn_check_options qn_options_default(void)
                                      .grace_ms = GRACE_BY_TEMPO,
                                      .jobs = 1,
                                      .startup_ms = 60000,
+                                     .slack_ms = -1,
                                      .soak_ms = 60000,
                                      .shrink_ms = 600000};
 }

@@ -111,6 +111,9 @@ static bool reap(struct qn_running *run, struct qn_error *err)
             }
             continue;
         }
+        if (qn_instance_stop_has_ended(run, pid, status)) {
+            continue;
+        }
         for (size_t i = 0; i < run->instance_count; i++) {
             if (run->instances[i].pid == pid) {
                 qn_instance_has_ended(run, &run->instances[i], status);
@@ -158,7 +161,7 @@ static void note_readiness(struct qn_running *run, int64_t now_ms)
         struct qn_instance *instance = &run->instances[i];
         const struct qn_watch_instance *seen =
             qn_watch_instance_at(&run->watch, qn_str_from_cstr(instance->name));
-        if (seen->has_called) {
+        if (seen->has_called || qn_instance_says_ready(run, instance, now_ms)) {
             qn_instance_mark_ready(run, instance);
         }
         if (instance->is_ready && run->ready_virtual_ms == 0) {
@@ -197,8 +200,10 @@ static bool can_skip(struct qn_running *run)
 static void skip_idle_time(struct qn_running *run)
 {
     int64_t next_ms = qn_watch_next_deadline_ms(&run->watch);
+    int64_t delay_ms = qn_watch_next_delay_ms(&run->watch, qn_recorder_now_ms(&run->recorder));
     int64_t by_ms;
 
+    next_ms = delay_ms < next_ms ? delay_ms : next_ms;
     if (next_ms == INT64_MAX || !can_skip(run)) {
         return;
     }

@@ -7,6 +7,7 @@
 #include "chaos/check/log.h"
 #include "chaos/check/options.h"
 #include "chaos/check/profile.h"
+#include "chaos/check/ready.h"
 #include "chaos/check/run.h"
 #include "chaos/check/server.h"
 #include "chaos/check/sink.h"
@@ -31,6 +32,10 @@ struct qn_instance {
     int64_t kill_at_ms;      /* its grace period is over */
     int64_t respawn_wait_ms; /* a rule says when it comes back after its end; below 0: none does */
     struct qn_log_reader log;
+    size_t log_seen; /* events of the history up to which its lines were looked at */
+    struct qn_ready_probe probe;
+    pid_t stop_pid; /* of --stop-cmd while it runs; 0: it does not */
+    int stop_exit;  /* its exit code */
 };
 
 struct qn_running {
@@ -139,7 +144,11 @@ QN_MUST_CHECK bool qn_instance_write_environment(struct qn_running *run,
 
 /* commands.c: what the user gives for consumers that run elsewhere. */
 /* Starts --stop-cmd, which takes the place of SIGTERM. False: there is none. */
-bool qn_instance_stop_elsewhere(struct qn_running *run, const struct qn_instance *instance);
+bool qn_instance_stop_elsewhere(struct qn_running *run, struct qn_instance *instance);
+/* True: the process was an instance's --stop-cmd. */
+bool qn_instance_stop_has_ended(struct qn_running *run, pid_t pid, int status);
+/* The instance did not end: a stop command that failed would look like one that does not hear. */
+void qn_instance_tell_failed_stop(struct qn_running *run, const struct qn_instance *instance);
 /* Runs --kill-cmd, if there is one, which takes the place of SIGKILL, and waits for the end of the
  * instance. *ret_status is its status, or -1 when it has not ended. */
 void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance *instance,
@@ -158,6 +167,8 @@ void qn_instance_has_ended(struct qn_running *run, struct qn_instance *instance,
 /* SIGKILL to its group; returns when all of it is gone. */
 void qn_instance_kill(struct qn_running *run, struct qn_instance *instance);
 void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, int number);
+/* By --ready-log or --ready-url. */
+bool qn_instance_says_ready(struct qn_running *run, struct qn_instance *instance, int64_t now_ms);
 void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance);
 /* SIGSTOP to its group, and SIGCONT so much later. */
 void qn_instance_pause(struct qn_running *run, struct qn_instance *instance, int64_t for_ms);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "chaos/check/judge/judge.h"
+#include "chaos/check/place.h"
 #include "chaos/check/scenario_reader.h"
 
 enum { MISTAKE_ROOM = 700 };
@@ -35,6 +36,10 @@ bool qn_scenario_mistake(struct qn_scenario_reader *reader, const char *place, s
 {
     char message[MISTAKE_ROOM];
     int64_t line = line_of(reader, value);
+
+    if (line == 0 && place != NULL && !reader->is_variant) {
+        line = qn_place_line(reader->text, place);
+    }
     va_list args;
 
     va_start(args, format);
@@ -224,7 +229,8 @@ static json_t *load_json(struct qn_scenario_reader *reader)
                               JSON_REJECT_DUPLICATES, &where);
 
     if (json_is_object(json)) {
-        reader->mistake_count += !qn_scenario_check_members(json, reader->name, reader->mistakes);
+        reader->mistake_count +=
+            !qn_scenario_check_members(json, reader->text, reader->name, reader->mistakes);
         return json;
     }
     reader->mistake_count++;
@@ -293,6 +299,7 @@ bool qn_scenarios_read(struct qn_scenarios *scenarios, struct qn_str text, const
     add(scenarios, read_one(&reader, json_incref(json)));
     json_array_foreach(variants, i, variant)
     {
+        reader.is_variant = true;
         json_t *varied = vary(&reader, json, variant);
         if (varied != NULL) {
             add(scenarios, read_one(&reader, varied));

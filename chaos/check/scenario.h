@@ -99,8 +99,8 @@ QN_MUST_CHECK bool qn_scenario_read(struct qn_str text, const char *name,
 void qn_scenario_free(struct qn_scenario *scenario);
 /* members.c: whether the file has the members that a scenario has, and each of the right kind;
  * whether its invariants and expressions can be read. */
-QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, const char *name,
-                                             struct qn_buf *mistakes);
+QN_MUST_CHECK bool qn_scenario_check_members(const json_t *json, struct qn_str text,
+                                             const char *name, struct qn_buf *mistakes);
 /* "ok", "flaky" ... */
 const char *qn_load_outcome_name(enum qn_load_outcome outcome);
 /* Whether it belongs to the profile: "standard", "fifo" or "lambda". */

@@ -11,6 +11,7 @@ struct qn_scenario_reader {
     const char *name;
     struct qn_buf *mistakes; /* a line each */
     size_t mistake_count;
+    bool is_variant; /* its places are not those of the file */
 };
 
 /* Notes that what stands at a place such as "load[2]" is wrong; NULL: no place of its own. value is

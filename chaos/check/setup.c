@@ -252,6 +252,9 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
     }
     name_ports(run);
     qn_terms_set_slack(&run->terms, run->server.start_ms);
+    if (run->options->slack_ms >= 0) {
+        run->terms.in.slack_ms = run->options->slack_ms;
+    }
     const struct qn_load_options load = {
         .is_fifo = run->options->is_fifo,
         .seed = run->seed,

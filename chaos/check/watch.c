@@ -20,6 +20,7 @@ void qn_watch_init(struct qn_watch *watch, struct qn_str queue, struct qn_str se
     qn_table_init(&watch->leases, sizeof(struct qn_watch_lease));
     qn_table_init(&watch->calls, sizeof(struct call));
     qn_table_init(&watch->in_queue, sizeof(bool));
+    qn_table_init(&watch->delayed, sizeof(int64_t));
 }
 
 void qn_watch_done(struct qn_watch *watch)
@@ -28,6 +29,7 @@ void qn_watch_done(struct qn_watch *watch)
     qn_table_done(&watch->leases);
     qn_table_done(&watch->calls);
     qn_table_done(&watch->in_queue);
+    qn_table_done(&watch->delayed);
 }
 
 struct qn_str qn_watch_name(const struct qn_watch *watch, struct qn_str access_key)
@@ -146,6 +148,9 @@ static void feed_state(struct qn_watch *watch, const struct qn_check_event *even
     case QN_CHECK_MSG_SEND:
     case QN_CHECK_MSG_DUPCOPY:
         place(watch, event->mid, true);
+        if (event->deadline != QN_EVENT_NO_INT) {
+            *(int64_t *)qn_table_at(&watch->delayed, event->mid) = event->deadline;
+        }
         break;
     case QN_CHECK_MSG_DELETE:
     case QN_CHECK_MSG_DLQ:
@@ -153,6 +158,7 @@ static void feed_state(struct qn_watch *watch, const struct qn_check_event *even
     case QN_CHECK_MSG_EXPIRE:
         place(watch, event->mid, false);
         end_lease(watch, event->mid);
+        *(int64_t *)qn_table_at(&watch->delayed, event->mid) = 0;
         break;
     default:
         break;
@@ -219,6 +225,19 @@ int64_t qn_watch_next_deadline_ms(const struct qn_watch *watch)
         const struct qn_watch_lease *lease = item->value;
         if (lease->is_live && lease->deadline_ms < next) {
             next = lease->deadline_ms;
+        }
+    }
+    return next;
+}
+
+int64_t qn_watch_next_delay_ms(const struct qn_watch *watch, int64_t now_ms)
+{
+    int64_t next = INT64_MAX;
+
+    for (const struct qn_table_item *item = watch->delayed.first; item != NULL; item = item->next) {
+        const int64_t *end_ms = item->value;
+        if (*end_ms > now_ms && *end_ms < next) {
+            next = *end_ms;
         }
     }
     return next;

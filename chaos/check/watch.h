@@ -32,6 +32,7 @@ struct qn_watch {
     struct qn_table leases;    /* struct qn_watch_lease, by message id */
     struct qn_table calls;     /* open and past requests, by id */
     struct qn_table in_queue;  /* bool, by message id */
+    struct qn_table delayed;   /* int64_t, by message id: when it can be received, 0: it can */
     int64_t left;              /* messages in the queue */
     size_t read_count;         /* events of the history that were fed */
 };
@@ -52,6 +53,8 @@ bool qn_watch_is_held(const struct qn_watch *watch);
 bool qn_watch_is_idle(const struct qn_watch_instance *instance, int64_t now_ms);
 /* The earliest deadline of a lease whose owner is dead; INT64_MAX when there is none. */
 int64_t qn_watch_next_deadline_ms(const struct qn_watch *watch);
+/* The earliest end of a delay after now_ms (virtual); INT64_MAX when there is none. */
+int64_t qn_watch_next_delay_ms(const struct qn_watch *watch, int64_t now_ms);
 /* The instance with the newest lease of the message with this key, among the events seen; none:
  * unknown. */
 struct qn_str qn_watch_owner_of(const struct qn_history *history, const struct qn_watch *watch,

@@ -241,7 +241,7 @@ Test(scenario, everything_that_is_wrong_is_told_with_its_line)
     cr_expect_eq(scenarios.count, 0);
     qn_buf_append_char(&mistakes, '\0');
     static const char *const expected[] = {
-        "scenario mine: severity: is never \"maybe\"; did you mean",
+        "scenario mine: line 3: severity: is never \"maybe\"; did you mean",
         "scenario mine: line 5: load[0]: count=0: say a number from 1 to 2000\n",
         "scenario mine: line 6: load[1]: sometimes: a load is ok, flaky",
         "scenario mine: line 8: faults[0]: ",

@@ -1,6 +1,7 @@
 """Consumers that misbehave as processes: nothing hangs, and nothing that was started is left."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -93,6 +94,12 @@ def test_command_that_forks_away(check):
                   "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(1000)\n    os._exit(0)\n"
                   "os.wait()"])
     assert done.code == 3, done.printed
+
+
+def test_command_that_becomes_a_daemon(check):
+    done = check(shell("setsid sleep 1000 & exit 0"))
+    assert done.code == 3, done.printed
+    assert re.search(r"the consumer ended( \d times)? before its first ReceiveMessage \(exit code 0\)", done.printed), done.printed
 
 
 def test_command_that_prints_without_end(check, tmp_path):

@@ -68,6 +68,13 @@ def test_a_stop_that_does_not_stop_ends_in_a_kill(tmp_path, engine):
     assert answer.returncode == 0, answer.stdout
 
 
+def test_a_stop_that_fails_is_told(tmp_path, engine):
+    answer = run("check", "--only", NAMES[1], *elsewhere(engine, stop="echo no such container w-{{instance}}; exit 1"),
+                 "--grace", "1s", timeout_s=120)
+    assert answer.returncode == 4
+    assert "--stop-cmd failed (exit code 1), and the consumer went on: no such container w-1" in answer.stdout, answer.stdout
+
+
 def test_without_another_name_nothing_listens_there(engine):
     words = [word if word != THERE else "127.0.0.1" for word in elsewhere(engine)]
     answer = run("check", "--only", NAMES[1], *words, "--bind", "127.0.0.1", "--env", "AWS_ENDPOINT_URL_SQS=http://" +

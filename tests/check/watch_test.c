@@ -53,6 +53,17 @@ Test(watch, instance_is_idle_while_its_poll_is_parked)
     cr_expect(is_idle(2000));
 }
 
+Test(watch, a_delay_ends_when_the_message_can_be_received)
+{
+    cr_expect_eq(qn_watch_next_delay_ms(&watch, 0), INT64_MAX);
+    feed(QN_CHECK_MSG_SEND, "QUERN0001", "m-1", 1000); /* until 5000 */
+    feed(QN_CHECK_MSG_SEND, "QUERN0001", "m-2", 2000);
+    cr_expect_eq(qn_watch_next_delay_ms(&watch, 4999), 5000);
+    cr_expect_eq(qn_watch_next_delay_ms(&watch, 5000), 6000);
+    feed(QN_CHECK_MSG_DELETE, "QUERN0001", "m-2", 2100);
+    cr_expect_eq(qn_watch_next_delay_ms(&watch, 5000), INT64_MAX);
+}
+
 Test(watch, instance_is_idle_after_an_empty_answer_and_not_after_a_full_one)
 {
     feed(QN_CHECK_API_IN, "QUERN0001", "r1", 1000);
