@@ -70,6 +70,9 @@ bool qn_again_is_due(const struct qn_scenario *scenario, const struct qn_judgeme
 {
     bool any = false;
 
+    if (judgement->outcome == QN_OUTCOME_ERROR) {
+        return true; /* the harness's own: a call, say, that met the server's crash */
+    }
     if (judgement->outcome != QN_OUTCOME_WARN) {
         return false;
     }
@@ -90,6 +93,11 @@ void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *
 {
     char text[QN_FINDING_TEXT];
 
+    if (first->judgement.outcome == QN_OUTCOME_ERROR &&
+        second->judgement.outcome == QN_OUTCOME_ERROR) {
+        second->wall_ms += first->wall_ms;
+        return;
+    }
     if (second->judgement.outcome == QN_OUTCOME_WARN) {
         (void)snprintf(text, sizeof(text), "%.280s (in two runs)", second->judgement.text);
     } else {

@@ -1,5 +1,6 @@
-/* A warning about time may be the machine's fault, so it is looked at twice before it is given. A
- * broken must, and a should that is not about time, never are. */
+/* A warning about time may be the machine's fault, so it is looked at twice before it is given, and
+ * so is an error of the harness itself. A broken must, and a should that is not about time, never
+ * are. */
 #ifndef QN_CHECK_AGAIN_H
 #define QN_CHECK_AGAIN_H
 
@@ -8,7 +9,7 @@
 /* From the seed of the first run to that of the second. */
 enum { QN_AGAIN_SEED_STEP = 1 };
 
-/* Whether all that is broken is should-level and about time. */
+/* Whether all that is broken is should-level and about time, or the harness failed. */
 bool qn_again_is_due(const struct qn_scenario *scenario, const struct qn_judgement *judgement);
 /* Adds to the line of the second run what came of the first. */
 void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *second);

@@ -236,7 +236,8 @@ static bool runs_again(struct running *running, struct job *job)
         qn_run_result_done(&job->before);
         return false;
     }
-    return !running->is_stopping && qn_again_is_due(entry->scenario, &entry->result.judgement);
+    return !running->is_stopping && !entry->result.is_interrupted &&
+           qn_again_is_due(entry->scenario, &entry->result.judgement);
 }
 
 /* What a scenario that ended by itself has left behind. */

@@ -59,6 +59,21 @@ Test(again, a_broken_must_is_never_looked_at_twice)
     cr_expect_not(qn_again_is_due(&scenario, &judgement));
 }
 
+Test(again, an_error_of_the_harness_is_looked_at_twice)
+{
+    struct qn_run_result first = {.wall_ms = 2000,
+                                  .judgement = {.outcome = QN_OUTCOME_ERROR, .text = "no answer"}};
+    struct qn_run_result second = first;
+
+    cr_expect(qn_again_is_due(&scenario, &first.judgement));
+    qn_again_conclude(&first, &second);
+    cr_expect_str_eq(second.judgement.text, "no answer");
+    cr_expect_eq(second.wall_ms, 4000);
+    second.judgement = (struct qn_judgement){.outcome = QN_OUTCOME_PASS};
+    qn_again_conclude(&first, &second);
+    cr_expect_str_eq(second.judgement.text, "in a second run; the first one: no answer");
+}
+
 Test(again, the_line_tells_of_both_runs)
 {
     struct qn_run_result first = {.wall_ms = 2000,

