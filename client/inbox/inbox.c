@@ -83,7 +83,9 @@ static struct quern_result retry_for(const char *why)
 {
     struct quern_result result = quern_retry(-1);
 
-    (void)snprintf(result.reason, sizeof(result.reason), "%s", why);
+    struct qn_str text = qn_str_first(qn_str_from_cstr(why), sizeof(result.reason) - 1);
+
+    memcpy(result.reason, text.ptr, text.len); /* the rest is zeros */
     return result;
 }
 
