@@ -72,17 +72,6 @@ static bool start(struct qn_lambda_environment *environment, struct qn_error *er
     return true;
 }
 
-static void QN_PRINTF(3, 4)
-    end(struct qn_lambda_outcome *outcome, enum qn_lambda_end how, const char *format, ...)
-{
-    va_list values;
-
-    outcome->end = how;
-    va_start(values, format);
-    (void)vsnprintf(outcome->why, sizeof(outcome->why), format, values);
-    va_end(values);
-}
-
 /* Waits until the state is another than `from`; false with the outcome when it must not be waited
  * for any longer. */
 static bool await(struct qn_lambda_environment *environment, enum qn_lambda_state from,
@@ -101,17 +90,18 @@ static bool await(struct qn_lambda_environment *environment, enum qn_lambda_stat
             return false;
         }
         if (poll(fds, 3, (int)(left_ms < 60000 ? left_ms : 60000)) < 0 && errno != EINTR) {
-            end(outcome, QN_LAMBDA_END_ERROR, "poll: %s", strerror(errno));
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "poll: %s", strerror(errno));
             return false;
         }
         if (fds[2].revents != 0) {
-            end(outcome, QN_LAMBDA_END_STOPPED, "the poller was stopped");
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_STOPPED, "the poller was stopped");
             return false;
         }
         if (fds[1].revents != 0 && fds[0].revents == 0) {
             char how[64];
             qn_lambda_process_describe(stop(environment), how, sizeof(how));
-            end(outcome, QN_LAMBDA_END_ERROR, "Runtime.ExitError: the function %s", how);
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR,
+                                  "Runtime.ExitError: the function %s", how);
             return false;
         }
     }
@@ -144,13 +134,14 @@ static bool make_ready(struct qn_lambda_environment *environment, struct qn_lamb
     }
     (void)stop(environment);
     if (!start(environment, &err)) {
-        end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
         return false;
     }
     if (!await(environment, QN_LAMBDA_STARTING, qn_clock_monotonic_ms() + INIT_LIMIT_MS, &state,
                outcome)) {
         if (outcome->end == QN_LAMBDA_END_TIMEOUT) {
-            end(outcome, QN_LAMBDA_END_ERROR,
+            qn_lambda_outcome_end(
+                outcome, QN_LAMBDA_END_ERROR,
                 "the function did not ask for an event within 10 s of its start: has it a Lambda "
                 "runtime client?");
         }
@@ -180,9 +171,9 @@ static void invoke(struct qn_lambda_environment *environment,
     if (!await(environment, QN_LAMBDA_RUNNING, qn_clock_monotonic_ms() + timeout_ms, &state,
                outcome)) {
         if (outcome->end == QN_LAMBDA_END_TIMEOUT) {
-            end(outcome, QN_LAMBDA_END_TIMEOUT,
-                "Sandbox.Timedout: Task timed out after %lld.00 seconds",
-                (long long)environment->function->mapping->timeout_s);
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_TIMEOUT,
+                                  "Sandbox.Timedout: Task timed out after %lld.00 seconds",
+                                  (long long)environment->function->mapping->timeout_s);
         }
         (void)stop(environment);
         return;

@@ -13,8 +13,8 @@
 
 enum { URL_ROOM = 600, STOP_LOOK_MS = 200 };
 
-static void QN_PRINTF(3, 4)
-    end(struct qn_lambda_outcome *outcome, enum qn_lambda_end how, const char *format, ...)
+void qn_lambda_outcome_end(struct qn_lambda_outcome *outcome, enum qn_lambda_end how,
+                           const char *format, ...)
 {
     va_list values;
 
@@ -27,8 +27,9 @@ static void QN_PRINTF(3, 4)
 static void end_by_timeout(const struct qn_lambda_function *function,
                            struct qn_lambda_outcome *outcome)
 {
-    end(outcome, QN_LAMBDA_END_TIMEOUT, "Sandbox.Timedout: Task timed out after %lld.00 seconds",
-        (long long)function->mapping->timeout_s);
+    qn_lambda_outcome_end(outcome, QN_LAMBDA_END_TIMEOUT,
+                          "Sandbox.Timedout: Task timed out after %lld.00 seconds",
+                          (long long)function->mapping->timeout_s);
 }
 
 void qn_lambda_describe_error(struct qn_str said, char *text, size_t size)
@@ -108,7 +109,7 @@ void qn_lambda_invoke_url(const struct qn_lambda_function *function,
     long status = 0;
 
     if (curl == NULL) {
-        end(outcome, QN_LAMBDA_END_ERROR, "libcurl could not be started");
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "libcurl could not be started");
         return;
     }
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
@@ -120,11 +121,13 @@ void qn_lambda_invoke_url(const struct qn_lambda_function *function,
     if (code == CURLE_OPERATION_TIMEDOUT) {
         end_by_timeout(function, outcome);
     } else if (code == CURLE_ABORTED_BY_CALLBACK) {
-        end(outcome, QN_LAMBDA_END_STOPPED, "the poller was stopped");
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_STOPPED, "the poller was stopped");
     } else if (code != CURLE_OK) {
-        end(outcome, QN_LAMBDA_END_ERROR, "%.200s: %s", function->url, curl_easy_strerror(code));
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "%.200s: %s", function->url,
+                              curl_easy_strerror(code));
     } else if (status != 200) {
-        end(outcome, QN_LAMBDA_END_ERROR, "the function's URL answered with status %ld", status);
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR,
+                              "the function's URL answered with status %ld", status);
     } else if (qn_lambda_is_error(said)) {
         outcome->end = QN_LAMBDA_END_ERROR;
         qn_lambda_describe_error(said, outcome->why, sizeof(outcome->why));
@@ -196,7 +199,7 @@ static bool talk(struct exchange *exchange, struct qn_lambda_outcome *outcome)
         }
         (void)poll(fds, 4, (int)(left_ms < 60000 ? left_ms : 60000));
         if (fds[3].revents != 0) {
-            end(outcome, QN_LAMBDA_END_STOPPED, "the poller was stopped");
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_STOPPED, "the poller was stopped");
             return false;
         }
         if (fds[0].revents != 0) {
@@ -241,7 +244,7 @@ void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
     char how[64];
 
     if (!make_pipes(in, out)) {
-        end(outcome, QN_LAMBDA_END_ERROR, "pipe: %s", strerror(errno));
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "pipe: %s", strerror(errno));
         return;
     }
     invocation->deadline_ms =
@@ -251,7 +254,7 @@ void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
                    (long long)invocation->deadline_ms);
     if (!qn_lambda_process_start(function->argv, added, nothing, in[0], out[1], &pid, &pid_fd,
                                  &err)) {
-        end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
         pid = 0;
     }
     close_end(&in[0]);
@@ -266,7 +269,7 @@ void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
             outcome->end = QN_LAMBDA_END_RETURNED;
         } else if (has_ended) {
             qn_lambda_process_describe(status, how, sizeof(how));
-            end(outcome, QN_LAMBDA_END_ERROR, "the function %s", how);
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "the function %s", how);
         }
     }
     close_end(&exchange.in);

@@ -16,6 +16,10 @@ void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
                             struct qn_lambda_invocation *invocation,
                             struct qn_lambda_outcome *outcome);
 
+/* Sets how it ended, and why. */
+void qn_lambda_outcome_end(struct qn_lambda_outcome *outcome, enum qn_lambda_end how,
+                           const char *format, ...) QN_PRINTF(3, 4);
+
 /* "ValueError: no such order", from {"errorType": ..., "errorMessage": ...}; else the bytes'
  * beginning.
  */

@@ -21,8 +21,8 @@ extern const struct bug bugs_output[];
 extern const struct bug bugs_fifo[];
 extern const struct bug bugs_stop[];
 
-/* For rules.again. As in any process without a table of its own, a second delivery is a second piece
- * of work. */
+/* For rules.again. As in any process without a table of its own, a second delivery is a second
+ * piece of work. */
 void bugs_take_again(struct worker *w, struct job *job, json_t *message);
 
 /* ledger.c: a table on disk that outlives the process and is shared by all of a run; each call
