@@ -18,7 +18,7 @@ def until(condition):
 def comes_in(server):
     try:
         server.connect().close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):  # the latter: it stopped listening meanwhile
         return False
     return True
 
