@@ -1,5 +1,6 @@
 /* What a scenario needs of a consumer, one word each in its `needs`. */
 #include "chaos/check/declared.h"
+#include "chaos/check/json_text.h"
 #include "chaos/check/terms.h"
 
 /* Of the consumer, as far as it is known. */
@@ -101,25 +102,11 @@ static const struct need {
      "needs a consumer that uses DeleteMessageBatch, and this one was not seen to"},
 };
 
-static bool names(const json_t *needs, const char *name)
-{
-    size_t i;
-    const json_t *item;
-
-    json_array_foreach(needs, i, item)
-    {
-        if (json_is_string(item) && strcmp(json_string_value(item), name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The sink and the effects command are two ways to see effects: either will do. */
 static bool sees_effects(const json_t *needs, const struct known *known)
 {
-    bool wants_sink = names(needs, "sink");
-    bool wants_command = names(needs, "cmd");
+    bool wants_sink = qn_json_text_is_in(needs, "sink");
+    bool wants_command = qn_json_text_is_in(needs, "cmd");
 
     if (wants_command && known->options->effects_command != NULL) {
         return true;
@@ -205,7 +192,7 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
     if (!sees_effects(needs, &known)) {
         qn_buf_append_format(
             reason, "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
-            names(needs, "cmd") ? " or --effects-cmd" : "");
+            qn_json_text_is_in(needs, "cmd") ? " or --effects-cmd" : "");
         return false;
     }
     if (options->at_most_once && is_about_failures(scenario)) {
@@ -219,7 +206,7 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
         return false;
     }
     for (size_t i = 0; i < sizeof(all_needs) / sizeof(all_needs[0]); i++) {
-        if (names(needs, all_needs[i].name) && !all_needs[i].is_met(&known)) {
+        if (qn_json_text_is_in(needs, all_needs[i].name) && !all_needs[i].is_met(&known)) {
             qn_buf_append_str(reason, qn_str_from_cstr(all_needs[i].reason));
             return false;
         }

@@ -1,5 +1,6 @@
 /* Reading scenario files: the members of the file and its variants. */
 #include "chaos/check/scenario.h"
+#include "chaos/check/json_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,20 +106,6 @@ static int64_t number_of(struct qn_scenario_reader *reader, const json_t *object
     return json_integer_value(value);
 }
 
-static bool has(const json_t *array, const char *text)
-{
-    size_t i;
-    const json_t *item;
-
-    json_array_foreach(array, i, item)
-    {
-        if (json_is_string(item) && strcmp(json_string_value(item), text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Texts with {expressions} in them. */
 static void check_attributes(struct qn_scenario_reader *reader, const json_t *attributes)
 {
@@ -190,9 +177,9 @@ static void read_members(struct qn_scenario_reader *reader)
     scenario->shrinks = json_is_true(json_object_get(json, "shrinks"));
     scenario->why = text_of(reader, json, "why", "");
     scenario->fix = text_of(reader, json, "fix", "");
-    scenario->for_standard = has(profiles, "standard");
-    scenario->for_fifo = has(profiles, "fifo");
-    scenario->for_lambda = has(profiles, "lambda");
+    scenario->for_standard = qn_json_text_is_in(profiles, "standard");
+    scenario->for_fifo = qn_json_text_is_in(profiles, "fifo");
+    scenario->for_lambda = qn_json_text_is_in(profiles, "lambda");
     if (scenario->id.len == 0) {
         (void)qn_scenario_mistake(reader, NULL, QN_STR_NONE, "no id");
     }

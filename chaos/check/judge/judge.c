@@ -1,5 +1,6 @@
 /* The verdict on one scenario: each of its invariants, whether its faults fired, and what follows
  * from both. */
+#include "chaos/check/json_text.h"
 #include "chaos/check/judge/book.h"
 
 #include <stdio.h>
@@ -298,7 +299,7 @@ static bool never_extends(const struct qn_judge_input *in, const json_t *needs)
 {
     const char *said = json_string_value(qn_declaration(in->declared, QN_STR("heartbeat")));
 
-    if (!qn_judge_array_has(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
+    if (!qn_json_text_is_in(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
         return false;
     }
     for (size_t i = 0; i < in->history->count; i++) {
@@ -316,10 +317,10 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
                          const json_t *scenario)
 {
     const json_t *needs = json_object_get(scenario, "needs");
-    bool takes_counts = qn_judge_array_has(needs, "cmd");
-    bool needs_effects = qn_judge_array_has(needs, "sink") || takes_counts;
+    bool takes_counts = qn_json_text_is_in(needs, "cmd");
+    bool needs_effects = qn_json_text_is_in(needs, "sink") || takes_counts;
 
-    if (needs_effects && !qn_judge_array_has(needs, "none") &&
+    if (needs_effects && !qn_json_text_is_in(needs, "none") &&
         in->level < (takes_counts ? QN_LEVEL_COMMAND : QN_LEVEL_SINK)) {
         conclude(judgement, QN_OUTCOME_SKIP,
                  "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",

@@ -166,8 +166,6 @@ bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_eve
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
-/* Whether one of the items is this text. */
-bool qn_judge_array_has(const json_t *array, const char *text);
 /* A message of the consumer to its output or retry queue that nobody can tell from the others: it
  * has no idempotencyKey. */
 bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_event *event);

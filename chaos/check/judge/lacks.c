@@ -1,19 +1,6 @@
 /* What a scenario is about and a consumer turned out not to do: then there is nothing to judge. */
+#include "chaos/check/json_text.h"
 #include "chaos/check/judge/judge.h"
-
-bool qn_judge_array_has(const json_t *array, const char *text)
-{
-    size_t i;
-    const json_t *item;
-
-    json_array_foreach(array, i, item)
-    {
-        if (json_is_string(item) && strcmp(json_string_value(item), text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool has_event(const struct qn_history *history, enum qn_check_kind kind)
 {
@@ -37,16 +24,16 @@ static bool has_unnamed(const struct qn_judge_input *in)
 
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs)
 {
-    if (qn_judge_array_has(needs, "reject") && in->poison != QN_POISON_QUARANTINE &&
+    if (qn_json_text_is_in(needs, "reject") && in->poison != QN_POISON_QUARANTINE &&
         !has_event(in->history, QN_CHECK_REJECT)) {
         return "needs a consumer that records what it will not work on (POST /v1/rejects), and "
                "this one did not (--poison quarantine says that it should)";
     }
-    if (qn_judge_array_has(needs, "state") && !has_event(in->history, QN_CHECK_STATE)) {
+    if (qn_json_text_is_in(needs, "state") && !has_event(in->history, QN_CHECK_STATE)) {
         return "needs a consumer that keeps the version of each entity (PUT /v1/state/ENTITY), and "
                "this one did not";
     }
-    if ((qn_judge_array_has(needs, "output_queue") || qn_judge_array_has(needs, "retry_queue")) &&
+    if ((qn_json_text_is_in(needs, "output_queue") || qn_json_text_is_in(needs, "retry_queue")) &&
         has_unnamed(in)) {
         return "needs an idempotencyKey in each body that the consumer sends, by which effects and "
                "messages are matched, and some had none";
