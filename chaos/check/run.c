@@ -427,12 +427,12 @@ static bool run_until_finished(struct qn_running *run, struct qn_error *err)
 
 static bool start_instances(struct qn_running *run, struct qn_error *err)
 {
-    run->first_spawn_ms = qn_clock_monotonic_ms();
     for (size_t i = 0; i < run->instance_count; i++) {
         if (!qn_instance_spawn(run, &run->instances[i], err)) {
             return false;
         }
     }
+    run->first_spawn_ms = qn_clock_monotonic_ms(); /* not before the event that tells of it */
     return true;
 }
 
