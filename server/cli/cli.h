@@ -15,8 +15,10 @@ int qn_assumptions_main(int argc, char **argv);
 int qn_scenarios_main(int argc, char **argv);
 int qn_explain_main(int argc, char **argv);
 int qn_queues_main(int argc, char **argv);
+int qn_attributes_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
+int qn_delete_main(int argc, char **argv);
 /* 2 also when the options do not fit the queue. */
 int qn_consume_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
