@@ -26,6 +26,8 @@ static const struct qn_word commands[] = {
     {"import", qn_import_main, "send the messages of a file of JSON lines"},
     {"replay", qn_replay_main, "send the requests of a recording again"},
     {"purge", qn_purge_main, "empty a queue"},
+    {"redrive", qn_redrive_main, "move the messages of a dead-letter queue back to their queues"},
+    {"move", qn_move_main, "move messages from queue to queue"},
     {"health", qn_health_main, "ask a running server whether it is well"},
     {"version", qn_version_main, "print the version"},
 };
