@@ -21,6 +21,7 @@ static const struct qn_word commands[] = {
     {"delete", qn_delete_main, "delete messages by receipt handle, or a queue"},
     {"consume", qn_consume_main, "run a command for each message (quern consume QUEUE -- CMD)"},
     {"peek", qn_peek_main, "look at messages without receiving them"},
+    {"tail", qn_tail_main, "show the messages of a queue as they come in"},
     {"lambda", qn_lambda_main, "invoke a function with the messages of a queue"},
     {"export", qn_export_main, "write the messages of a queue as JSON lines"},
     {"import", qn_import_main, "send the messages of a file of JSON lines"},

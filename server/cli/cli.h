@@ -22,6 +22,7 @@ int qn_delete_main(int argc, char **argv);
 /* 2 also when the options do not fit the queue. */
 int qn_consume_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
+int qn_tail_main(int argc, char **argv);
 int qn_purge_main(int argc, char **argv);
 int qn_redrive_main(int argc, char **argv);
 /* 1 also when a message stayed behind or may be there twice. */
