@@ -14,7 +14,7 @@ static const struct qn_word commands[] = {
     {"bench", qn_bench_main, "measure a server"},
     {"chaos", qn_chaos_main, "add, list and remove the fault rules of a running server"},
     {"assumptions", qn_assumptions_main, "what clients relied on that AWS does not promise"},
-    {"queues", qn_queues_main, "list the queues of a running server"},
+    {"queues", qn_queues_main, "list the queues with their numbers"},
     {"attributes", qn_attributes_main, "show or set the attributes of a queue"},
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},

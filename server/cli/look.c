@@ -1,4 +1,4 @@
-/* `quern queues`, `quern peek`, `quern health`: looking without touching. */
+/* `quern peek`, `quern health`: looking without touching. */
 #include <stdio.h>
 #include <time.h>
 
@@ -13,59 +13,6 @@ static int64_t integer(const json_t *object, const char *name)
 static const char *text(const json_t *object, const char *name)
 {
     return json_string_value(json_object_get(object, name));
-}
-
-/* ---- queues ---- */
-
-static const struct qn_option queues_options[] = {QN_REMOTE_OPTIONS};
-
-static void print_queues(const json_t *queues)
-{
-    static const char *const head[] = {"NAME",      "ACCOUNT", "REGION",  "VISIBLE",
-                                       "IN FLIGHT", "DELAYED", "OLDEST s"};
-    struct qn_columns table;
-    size_t i;
-    const json_t *queue;
-
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
-    json_array_foreach(queues, i, queue)
-    {
-        qn_columns_add(&table, text(queue, "name"));
-        qn_columns_add(&table, text(queue, "account"));
-        qn_columns_add(&table, text(queue, "region"));
-        qn_columns_add_integer(&table, integer(queue, "visible"));
-        qn_columns_add_integer(&table, integer(queue, "in_flight"));
-        qn_columns_add_integer(&table, integer(queue, "delayed"));
-        qn_columns_add_integer(&table, integer(queue, "oldest_age_s"));
-    }
-    qn_columns_print(&table);
-    qn_columns_done(&table);
-}
-
-int qn_queues_main(int argc, char **argv)
-{
-    struct qn_remote remote;
-    struct quern_error err;
-    json_t *answer;
-    int code = QN_EXIT_OK;
-
-    if (!qn_remote_open(&remote, "queues", queues_options, QN_REMOTE_COUNT, 0, 0, argc, argv,
-                        &code)) {
-        return code;
-    }
-    if (!quern_http_get(remote.client, "/_quern/queues", &answer, &err)) {
-        code = qn_remote_fail(&remote, &err);
-    } else if (qn_remote_wants_json(&remote)) {
-        qn_remote_print_json(answer);
-    } else {
-        print_queues(json_object_get(answer, "queues"));
-        json_decref(answer);
-    }
-    qn_remote_close(&remote);
-    return code;
 }
 
 /* ---- peek ---- */

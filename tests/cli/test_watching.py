@@ -89,3 +89,32 @@ def test_tail_elsewhere_says_what_to_do_instead(other):
 @pytest.mark.parametrize("words", [[], ["a", "--last", "1001"], ["a", "--interval", "9"], ["a", "--count", "-1"]])
 def test_tail_misused(words):
     refused("tail", *words)
+
+
+# ---- queues ----
+
+
+def test_queues_of_another_sqs_are_asked_one_by_one(quern, other):
+    succeeds(quern("attributes", "orders", "DelaySeconds=900"))
+    succeeds(quern("send", "orders", "x"))
+    succeeds(quern("send", "orders", "x", "--delay", "0"))
+    head, *lines = succeeds(run("queues", "--endpoint", other.endpoint)).splitlines()
+    assert head.split() == "NAME ACCOUNT REGION VISIBLE IN FLIGHT DELAYED OLDEST s DEAD LETTERS TO".split()
+    assert sorted(line.split() for line in lines) == [
+        ["jobs.fifo", "000000000000", "us-east-1", "0", "0", "0", "-", "-"],
+        ["orders", "000000000000", "us-east-1", "1", "0", "1", "-", "-"],
+    ]
+    (queue,) = [q for q in json.loads(succeeds(run("queues", "--json", "--endpoint", other.endpoint)))["queues"] if not q["fifo"]]
+    assert queue["arn"] == "arn:aws:sqs:us-east-1:000000000000:orders"
+    assert (queue["visible"], queue["delayed"], queue["oldest_age_s"]) == (1, 1, None)
+
+
+def test_queues_say_where_dead_letters_go(start):
+    server = start("--queue", "dead", "--queue", "orders")
+    other = OtherSqs(server)
+    policy = '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":2}'
+    succeeds(run("attributes", "orders", "RedrivePolicy=" + policy, AWS_ENDPOINT_URL=server.endpoint))
+    for endpoint in (server.endpoint, other.endpoint):
+        lines = succeeds(run("queues", "--endpoint", endpoint)).splitlines()[1:]
+        assert sorted((line.split()[0], line.split()[-1]) for line in lines) == [("dead", "-"), ("orders", "dead")]
+    other.stop()
