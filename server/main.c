@@ -3,7 +3,10 @@
 
 #include "chaos/check/check.h"
 #include "server/cli/cli.h"
+#include "server/cli/completion.h"
 #include "server/cli/words.h"
+
+static int complete(int argc, char **argv);
 
 static const struct qn_word commands[] = {
     {"serve", qn_serve_main, "serve Amazon SQS"},
@@ -30,8 +33,15 @@ static const struct qn_word commands[] = {
     {"redrive", qn_redrive_main, "move the messages of a dead-letter queue back to their queues"},
     {"move", qn_move_main, "move messages from queue to queue"},
     {"health", qn_health_main, "ask a running server whether it is well"},
+    {"completion", complete, "print the completion script of a shell: bash or zsh"},
     {"version", qn_version_main, "print the version"},
 };
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static int complete(int argc, char **argv)
+{
+    return qn_completion_main(commands, COMMANDS, argc, argv);
+}
 
 int main(int argc, char **argv)
 {
@@ -40,5 +50,5 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         argv[1] = version;
     }
-    return qn_words_run("quern", commands, sizeof(commands) / sizeof(commands[0]), argc, argv);
+    return qn_words_run("quern", commands, COMMANDS, argc, argv);
 }
