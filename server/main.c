@@ -18,6 +18,7 @@ static const struct qn_word commands[] = {
     {"chaos", qn_chaos_main, "add, list and remove the fault rules of a running server"},
     {"assumptions", qn_assumptions_main, "what clients relied on that AWS does not promise"},
     {"queues", qn_queues_main, "list the queues with their numbers"},
+    {"top", qn_top_main, "watch all queues live"},
     {"attributes", qn_attributes_main, "show or set the attributes of a queue"},
     {"send", qn_send_main, "send a message"},
     {"receive", qn_receive_main, "receive messages"},

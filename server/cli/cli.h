@@ -15,6 +15,7 @@ int qn_assumptions_main(int argc, char **argv);
 int qn_scenarios_main(int argc, char **argv);
 int qn_explain_main(int argc, char **argv);
 int qn_queues_main(int argc, char **argv);
+int qn_top_main(int argc, char **argv);
 int qn_attributes_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
