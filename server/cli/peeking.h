@@ -5,6 +5,9 @@
 #include "client/quern.h"
 #include "server/cli/remote.h"
 
+/* False when the server is no Quern, or is not there. */
+QN_MUST_CHECK bool qn_peeking_check(struct qn_remote *remote, struct quern_error *err);
+
 /* Up to `limit` messages (1 to 1,000) behind the position `after` of the queue in the first word,
  * a name or a URL: {"messages", "next"}. account: where several queues have the name; or NULL. The
  * caller owns the page. */

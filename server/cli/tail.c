@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "client/internal.h"
 #include "server/cli/peeking.h"
 #include "server/cli/progress.h"
 
@@ -146,16 +145,8 @@ static bool show_new(struct tail *tail, struct quern_error *err)
 static bool follow(struct tail *tail, struct quern_error *err)
 {
     struct qn_progress progress;
-    json_t *info = NULL;
-    bool ok = qn_remote_ask_quern(tail->remote, &info, err);
+    bool ok = qn_peeking_check(tail->remote, err);
 
-    if (ok && info == NULL) {
-        ok = quern_fail(err, "NoQuern", 0,
-                        "%s is no Quern, and SQS shows messages to those that receive them only: "
-                        "quern receive QUEUE --wait 20, or quern export QUEUE",
-                        quern_client_endpoint(tail->remote->client));
-    }
-    json_decref(info);
     qn_progress_begin(&progress, "seen");
     ok = ok && show_last(tail, err);
     while (ok && fflush(stdout) == 0 && !is_done(tail) &&

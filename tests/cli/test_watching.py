@@ -81,14 +81,20 @@ def test_tail_of_a_queue_that_is_not_there(quern):
     assert (answer.returncode, answer.stdout, answer.stderr) == (1, "", "error tail: there is no queue nope\n")
 
 
-def test_tail_elsewhere_says_what_to_do_instead(other):
-    answer = run("tail", "orders", "--endpoint", other.endpoint)
+@pytest.mark.parametrize("command", ["tail", "peek"])
+def test_elsewhere_there_is_no_looking(other, command):
+    answer = run(command, "orders", "--endpoint", other.endpoint)
     assert (answer.returncode, answer.stdout) == (1, "") and "quern receive QUEUE --wait 20" in answer.stderr
 
 
 @pytest.mark.parametrize("words", [[], ["a", "--last", "1001"], ["a", "--interval", "9"], ["a", "--count", "-1"]])
 def test_tail_misused(words):
     refused("tail", *words)
+
+
+def test_peek_by_url(quern, server):
+    succeeds(quern("send", "orders", "x"))
+    assert len(succeeds(quern("peek", server.endpoint + "/000000000000/orders")).splitlines()) == 2
 
 
 # ---- queues ----
