@@ -1,9 +1,13 @@
 """redrive and move: messages from queue to queue, and what is said when something fails."""
 import json
+import os
+import pty
+import subprocess
 
 import pytest
 
-from commands import refused, run
+from commands import environment, refused, run
+from exchange import process
 from exchange.client import Client
 
 DLQ = '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":1}'
@@ -216,3 +220,15 @@ def test_large_messages_go_alone(quern, server):
     for _ in range(3):
         succeeds(quern("send", "orders", "-", stdin="x" * 1000000))
     assert "moved 3 messages" in succeeds(quern("move", "orders", "other"))
+
+
+def test_how_far_it_is_stands_on_a_terminal_only(quern, server):
+    send(server, "orders", 12)
+    master, slave = pty.openpty()
+    moving = subprocess.Popen([process.program(), "move", "orders", "other"], stdout=subprocess.PIPE, stderr=slave, text=True,
+                              env=environment(AWS_ENDPOINT_URL=server.endpoint))
+    assert moving.communicate(timeout=60)[0] == "moved 12 messages from orders to other\n"
+    shown = os.read(master, 65536).decode()
+    os.close(slave)
+    os.close(master)
+    assert "moved 10 of 12" in shown and "[####" in shown and shown.endswith("\r\x1b[K")

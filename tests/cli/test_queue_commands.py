@@ -1,4 +1,4 @@
-"""attributes, delete: a queue by hand."""
+"""attributes, delete, and what send takes: a queue by hand."""
 import json
 
 import pytest
@@ -121,3 +121,28 @@ def test_a_queue_is_deleted_only_when_it_is_said(quern):
 def test_delete_from_a_queue_that_is_not_there(quern):
     answer = quern("delete", "nope", "x")
     assert (answer.returncode, answer.stdout) == (1, "") and answer.stderr.count("\n") == 1
+
+
+# ---- send ----
+
+
+def test_message_attributes_are_sent(quern):
+    given = ["kind=a=b", "n:Number.price=1.5", "raw:Binary=AAH/", "odd:String.x=c:d"]
+    succeeds(quern("send", "orders", "x", *[word for one in given for word in ("--attribute", one)]))
+    (message,) = receive(quern, 1)
+    assert message["MessageAttributes"] == {
+        "kind": {"DataType": "String", "StringValue": "a=b"},
+        "n": {"DataType": "Number.price", "StringValue": "1.5"},
+        "raw": {"DataType": "Binary", "BinaryValue": "AAH/"},
+        "odd": {"DataType": "String.x", "StringValue": "c:d"},
+    }
+
+
+@pytest.mark.parametrize("attribute, instead", [("x", "NAME:TYPE=VALUE"), ("=x", "NAME:TYPE=VALUE"), ("a:Binary=?", "not base64")])
+def test_what_is_no_message_attribute_is_refused(attribute, instead):
+    assert instead in refused("send", "orders", "x", "--attribute", attribute)
+
+
+def test_an_attribute_that_the_server_refuses(quern):
+    answer = quern("send", "orders", "x", "--attribute", "n:Number=many")
+    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (1, "", 1)
