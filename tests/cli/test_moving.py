@@ -2,7 +2,9 @@
 import json
 import os
 import pty
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -232,3 +234,39 @@ def test_how_far_it_is_stands_on_a_terminal_only(quern, server):
     os.close(slave)
     os.close(master)
     assert "moved 10 of 12" in shown and "[####" in shown and shown.endswith("\r\x1b[K")
+
+
+def begin(server, *words):
+    return subprocess.Popen([process.program(), "move", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment(AWS_ENDPOINT_URL=server.endpoint))
+
+
+def until_there(quern, queue):
+    until = time.monotonic() + 60
+    while not bodies(quern, queue):
+        assert time.monotonic() < until
+
+
+def test_killed_between_send_and_delete_a_fifo_queue_has_it_once(start):
+    """The next run sends it once more, under the same deduplication id."""
+    server, quern = faulty(start, "on Delete* nth 1 at arrive do hang as stuck")
+    succeeds(quern("send", "jobs.fifo", "x", "--group", "g", "--deduplication", "d"))
+    moving = begin(server, "jobs.fifo", "more.fifo", "--visibility", "1")
+    until_there(quern, "more.fifo")
+    moving.kill()
+    moving.communicate()
+    assert bodies(quern, "jobs.fifo") == ["x"]
+    assert succeeds(quern("move", "jobs.fifo", "more.fifo")) == "moved 1 message from jobs.fifo to more.fifo\n"
+    assert bodies(quern, "jobs.fifo") == [] and bodies(quern, "more.fifo") == ["x"]
+
+
+def test_interrupted_it_finishes_what_it_has_and_hides_nothing(start):
+    server, quern = faulty(start, "on DeleteMessageBatch do delay 300ms as slow")
+    send(server, "orders", 40)
+    moving = begin(server, "orders", "other")
+    until_there(quern, "other")
+    moving.send_signal(signal.SIGINT)
+    out, err = moving.communicate(timeout=60)
+    moved = len(bodies(quern, "other"))
+    assert moving.returncode == 1 and out.startswith("moved %d messages" % moved) and "ended early" in err
+    assert [m["state"] for m in peek(quern, "orders")] == ["visible"] * (40 - moved)
