@@ -101,7 +101,7 @@ static int run(struct qn_remote *remote)
     struct quern_error failure;
     struct qn_error err;
     char *url = NULL;
-    bool changes;
+    bool changes = false;
     int code;
 
     if (!split_words(remote->options.words + 1, count, pairs, &changes, &err)) {

@@ -154,7 +154,7 @@ static bool cancel_newest(const struct redrive *r, int64_t *ret_moved, struct qu
 static int cancel(const struct redrive *r)
 {
     struct quern_error err;
-    int64_t moved;
+    int64_t moved = 0;
 
     if (!cancel_newest(r, &moved, &err)) {
         return qn_remote_fail(r->remote, &err);

@@ -83,7 +83,7 @@ static int show_once(struct top *top)
 {
     struct qn_top_page page = {.end_of_line = "\n"};
     struct qn_top_rows rows;
-    struct quern_error err;
+    struct quern_error err = {.code = ""};
 
     /* Rates need two looks. */
     bool ok = look(top, &err) &&
