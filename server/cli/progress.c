@@ -11,6 +11,12 @@
 
 enum { BAR_WIDTH = 30, SHOW_EVERY_MS = 100, PERCENT = 100 };
 
+void qn_progress_init(struct qn_progress *progress, const char *what)
+{
+    *progress =
+        (struct qn_progress){.what = what, .signals = -1, .is_shown = isatty(STDERR_FILENO) == 1};
+}
+
 void qn_progress_begin(struct qn_progress *progress, const char *what)
 {
     sigset_t signals;
@@ -19,11 +25,8 @@ void qn_progress_begin(struct qn_progress *progress, const char *what)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    *progress = (struct qn_progress){
-        .what = what,
-        .signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC),
-        .is_shown = isatty(STDERR_FILENO) == 1,
-    };
+    qn_progress_init(progress, what);
+    progress->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 void qn_progress_show(struct qn_progress *progress, int64_t done, int64_t total)

@@ -7,12 +7,14 @@
 
 struct qn_progress {
     const char *what; /* "moved" */
-    int signals;      /* a signalfd of SIGINT and SIGTERM */
+    int signals;      /* a signalfd of SIGINT and SIGTERM, or -1 */
     bool is_interrupted;
     bool is_shown; /* stderr is a terminal */
     int64_t shown_at_ms;
 };
 
+/* Signals end the process as they always do: for work that may end anywhere. */
+void qn_progress_init(struct qn_progress *progress, const char *what);
 /* From here on SIGINT and SIGTERM end nothing by themselves. */
 void qn_progress_begin(struct qn_progress *progress, const char *what);
 /* total below 0: not known. Not more often than people can read. */

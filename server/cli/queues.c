@@ -61,7 +61,7 @@ int qn_queues_main(int argc, char **argv)
                         &code)) {
         return code;
     }
-    qn_progress_begin(&progress, "asked");
+    qn_progress_init(&progress, "asked");
     bool ok = qn_figures_ask(&remote, &progress, &queues, &err);
     qn_progress_end(&progress);
     if (!ok) {
