@@ -15,12 +15,19 @@ int qn_assumptions_main(int argc, char **argv);
 int qn_scenarios_main(int argc, char **argv);
 int qn_explain_main(int argc, char **argv);
 int qn_queues_main(int argc, char **argv);
+int qn_top_main(int argc, char **argv);
+int qn_attributes_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
+int qn_delete_main(int argc, char **argv);
 /* 2 also when the options do not fit the queue. */
 int qn_consume_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
+int qn_tail_main(int argc, char **argv);
 int qn_purge_main(int argc, char **argv);
+int qn_redrive_main(int argc, char **argv);
+/* 1 also when a message stayed behind or may be there twice. */
+int qn_move_main(int argc, char **argv);
 /* 1 also when not all messages could be read, or given back. */
 int qn_export_main(int argc, char **argv);
 /* 1 also when some messages were not taken; 2 also when lines are wrong, and nothing was sent. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/model/queue_url.h"
+#include "server/cli/peeking.h"
 
 enum { PAGE = 1000, PATH_BYTES = 4096 };
 
@@ -159,66 +159,12 @@ static json_t *message_of(const json_t *peeked)
     return message;
 }
 
-static bool is_plain(struct qn_str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (!qn_char_is_alphanumeric(text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL) {
-            return false;
-        }
-    }
-    return text.len > 0;
-}
-
-/* Name and account from the word, which may be a URL; what cannot be either names no queue. */
-static bool name_queue(struct qn_export *export, struct qn_str *ret_name,
-                       struct qn_str *ret_account, struct quern_error *err)
-{
-    const struct qn_options *options = &export->remote->options;
-    struct qn_str word = qn_str_from_cstr(options->words[0]);
-    const char *account = qn_options_text(options, ACCOUNT);
-
-    if (!qn_queue_url_split(word, true, ret_account, ret_name) || !is_plain(*ret_name)) {
-        return quern_fail(err, "QueueDoesNotExist", 400, "%s cannot be the name of a queue",
-                          options->words[0]);
-    }
-    if (account != NULL) {
-        *ret_account = qn_str_from_cstr(account);
-    }
-    return true;
-}
-
-static json_t *page_path(struct qn_export *export, int64_t after, struct quern_error *err)
-{
-    const char *region = qn_options_text(&export->remote->options, QN_REMOTE_REGION);
-    struct qn_str name;
-    struct qn_str account;
-    struct qn_buf path;
-    json_t *text;
-
-    if (!name_queue(export, &name, &account, err)) {
-        return NULL;
-    }
-    qn_buf_init(&path, PATH_BYTES);
-    qn_buf_append_format(&path, "/_quern/queues/%.*s/messages?limit=%d&after=%lld",
-                         QN_STR_ARG(name), PAGE, (long long)after);
-    if (is_plain(account)) {
-        qn_buf_append_format(&path, "&account=%.*s", QN_STR_ARG(account));
-    }
-    if (region != NULL && is_plain(qn_str_from_cstr(region))) {
-        qn_buf_append_format(&path, "&region=%s", region);
-    }
-    text = json_stringn(path.ptr, path.len);
-    qn_buf_done(&path);
-    return text;
-}
-
 static bool export_page(struct qn_export *export, int64_t *after, bool *ret_more,
                         struct quern_error *err)
 {
-    json_t *path = page_path(export, *after, err);
+    const char *account = qn_options_text(&export->remote->options, ACCOUNT);
     json_t *page = NULL;
-    bool ok =
-        path != NULL && quern_http_get(export->remote->client, json_string_value(path), &page, err);
+    bool ok = qn_peeking_page(export->remote, account, *after, PAGE, &page, err);
     const json_t *next = json_object_get(page, "next");
     size_t i;
     const json_t *peeked;
@@ -230,7 +176,6 @@ static bool export_page(struct qn_export *export, int64_t *after, bool *ret_more
     *ret_more = json_is_integer(next);
     *after = json_integer_value(next);
     json_decref(page);
-    json_decref(path);
     return ok;
 }
 

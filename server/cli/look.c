@@ -1,9 +1,9 @@
-/* `quern queues`, `quern peek`, `quern health`: looking without touching. */
+/* `quern peek`, `quern health`: looking without touching. */
 #include <stdio.h>
 #include <time.h>
 
 #include "server/base/clock.h"
-#include "server/cli/remote.h"
+#include "server/cli/peeking.h"
 
 static int64_t integer(const json_t *object, const char *name)
 {
@@ -13,59 +13,6 @@ static int64_t integer(const json_t *object, const char *name)
 static const char *text(const json_t *object, const char *name)
 {
     return json_string_value(json_object_get(object, name));
-}
-
-/* ---- queues ---- */
-
-static const struct qn_option queues_options[] = {QN_REMOTE_OPTIONS};
-
-static void print_queues(const json_t *queues)
-{
-    static const char *const head[] = {"NAME",      "ACCOUNT", "REGION",  "VISIBLE",
-                                       "IN FLIGHT", "DELAYED", "OLDEST s"};
-    struct qn_columns table;
-    size_t i;
-    const json_t *queue;
-
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
-    json_array_foreach(queues, i, queue)
-    {
-        qn_columns_add(&table, text(queue, "name"));
-        qn_columns_add(&table, text(queue, "account"));
-        qn_columns_add(&table, text(queue, "region"));
-        qn_columns_add_integer(&table, integer(queue, "visible"));
-        qn_columns_add_integer(&table, integer(queue, "in_flight"));
-        qn_columns_add_integer(&table, integer(queue, "delayed"));
-        qn_columns_add_integer(&table, integer(queue, "oldest_age_s"));
-    }
-    qn_columns_print(&table);
-    qn_columns_done(&table);
-}
-
-int qn_queues_main(int argc, char **argv)
-{
-    struct qn_remote remote;
-    struct quern_error err;
-    json_t *answer;
-    int code = QN_EXIT_OK;
-
-    if (!qn_remote_open(&remote, "queues", queues_options, QN_REMOTE_COUNT, 0, 0, argc, argv,
-                        &code)) {
-        return code;
-    }
-    if (!quern_http_get(remote.client, "/_quern/queues", &answer, &err)) {
-        code = qn_remote_fail(&remote, &err);
-    } else if (qn_remote_wants_json(&remote)) {
-        qn_remote_print_json(answer);
-    } else {
-        print_queues(json_object_get(answer, "queues"));
-        json_decref(answer);
-    }
-    qn_remote_close(&remote);
-    return code;
 }
 
 /* ---- peek ---- */
@@ -101,54 +48,29 @@ static void print_messages(const json_t *messages)
     qn_columns_done(&table);
 }
 
-/* Only what needs no escaping is put into a path. */
-static bool is_plain(const char *word)
+/* A name or a URL; what cannot be one is a mistake. */
+static bool check_queue(const char *word, struct qn_error *err)
 {
-    for (; word != NULL && *word != '\0'; word++) {
-        bool is_alphanumeric = (*word >= 'a' && *word <= 'z') || (*word >= 'A' && *word <= 'Z') ||
-                               (*word >= '0' && *word <= '9');
-        if (!is_alphanumeric && strchr("-_.", *word) == NULL) {
-            return false;
+    struct qn_str text = qn_str_from_cstr(word);
+    bool is_url = qn_str_find(text, QN_STR("://")) < text.len;
+
+    for (size_t i = 0; i < text.len && !is_url; i++) {
+        if (!qn_char_is_alphanumeric(text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL) {
+            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s cannot be the name of a queue",
+                           word);
         }
     }
     return true;
 }
 
-static bool peek_path(const struct qn_remote *remote, struct qn_buf *path, struct qn_error *err)
+static int peek(struct qn_remote *remote, int64_t after, int64_t limit)
 {
-    const struct qn_options *options = &remote->options;
-    const char *name = options->words[0];
-    const char *account = qn_options_text(options, PEEK_ACCOUNT);
-    const char *region = qn_options_text(options, QN_REMOTE_REGION);
-    int64_t limit;
-    int64_t after;
-
-    if (!qn_options_integer(options, PEEK_LIMIT, 1, 1000, &limit, err) ||
-        !qn_options_integer(options, PEEK_AFTER, 0, INT64_MAX, &after, err)) {
-        return false;
-    }
-    if (!is_plain(name) || !is_plain(account) || !is_plain(region)) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s cannot be the name of a queue",
-                       name);
-    }
-    qn_buf_append_format(path, "/_quern/queues/%s/messages?limit=%lld&after=%lld", name,
-                         (long long)limit, (long long)after);
-    if (account != NULL) {
-        qn_buf_append_format(path, "&account=%s", account);
-    }
-    if (region != NULL) {
-        qn_buf_append_format(path, "&region=%s", region);
-    }
-    qn_buf_append_char(path, '\0');
-    return true;
-}
-
-static int peek(const struct qn_remote *remote, const char *path)
-{
+    const char *account = qn_options_text(&remote->options, PEEK_ACCOUNT);
     struct quern_error err;
     json_t *answer;
 
-    if (!quern_http_get(remote->client, path, &answer, &err)) {
+    if (!qn_peeking_check(remote, &err) ||
+        !qn_peeking_page(remote, account, after, limit, &answer, &err)) {
         return qn_remote_fail(remote, &err);
     }
     if (qn_remote_wants_json(remote)) {
@@ -163,18 +85,22 @@ static int peek(const struct qn_remote *remote, const char *path)
 int qn_peek_main(int argc, char **argv)
 {
     struct qn_remote remote;
-    struct qn_buf path;
     struct qn_error err;
+    int64_t limit;
+    int64_t after;
     int code;
 
-    if (!qn_remote_open(&remote, "peek QUEUE [OPTIONS]", peek_options, PEEK_COUNT, 1, 1, argc, argv,
-                        &code)) {
+    if (!qn_remote_open(&remote, "peek QUEUE|URL [OPTIONS]", peek_options, PEEK_COUNT, 1, 1, argc,
+                        argv, &code)) {
         return code;
     }
-    qn_buf_init(&path, 4096);
-    code =
-        peek_path(&remote, &path, &err) ? peek(&remote, path.ptr) : qn_remote_misuse(&remote, &err);
-    qn_buf_done(&path);
+    if (qn_options_integer(&remote.options, PEEK_LIMIT, 1, 1000, &limit, &err) &&
+        qn_options_integer(&remote.options, PEEK_AFTER, 0, INT64_MAX, &after, &err) &&
+        check_queue(remote.options.words[0], &err)) {
+        code = peek(&remote, after, limit);
+    } else {
+        code = qn_remote_misuse(&remote, &err);
+    }
     qn_remote_close(&remote);
     return code;
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "server/base/arena.h"
+#include "server/base/digest.h"
 #include "server/cli/received.h"
 #include "server/cli/remote.h"
 
@@ -15,8 +17,63 @@ static const struct qn_option send_options[] = {
     {"group", "ID", NULL, NULL, "MessageGroupId", 0},
     {"deduplication", "ID", NULL, NULL, "MessageDeduplicationId", 0},
     {"delay", "N", "-1", NULL, "DelaySeconds; -1: the queue's", 0},
+    {"attribute", "NAME[:TYPE]=VALUE", NULL, NULL,
+     "a message attribute of type String (default), Number or Binary; a\nBinary value is base64",
+     QN_OPTION_REPEATS},
 };
-enum { SEND_GROUP = QN_REMOTE_COUNT, SEND_DEDUPLICATION, SEND_DELAY, SEND_COUNT };
+enum { SEND_GROUP = QN_REMOTE_COUNT, SEND_DEDUPLICATION, SEND_DELAY, SEND_ATTRIBUTE, SEND_COUNT };
+
+static bool is_binary(struct qn_str type)
+{
+    return qn_str_equal(type, QN_STR("Binary")) || qn_str_starts_with(type, QN_STR("Binary."));
+}
+
+/* "NAME:TYPE=VALUE"; its texts are in the arena. */
+static bool read_attribute(struct qn_arena *arena, const char *text, struct quern_attribute *ret,
+                           struct qn_error *err)
+{
+    struct qn_str value;
+    struct qn_str type;
+    struct qn_str name = qn_str_cut(qn_str_from_cstr(text), '=', &value);
+    struct qn_str bytes;
+
+    name = qn_str_cut(name, ':', &type);
+    type = qn_str_is_none(type) ? QN_STR("String") : type;
+    if (name.len == 0 || qn_str_is_none(value)) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--attribute takes NAME=VALUE or NAME:TYPE=VALUE, not %s", text);
+    }
+    *ret = (struct quern_attribute){.name = qn_arena_copy(arena, name).ptr,
+                                    .data_type = qn_arena_copy(arena, type).ptr};
+    if (!is_binary(type)) {
+        ret->text = value.ptr; /* the end of an argument */
+        return true;
+    }
+    if (!qn_digest_decode_base64(arena, value, &bytes)) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "the value of --attribute %s is not base64", ret->name);
+    }
+    ret->bytes = bytes.ptr;
+    ret->byte_count = bytes.len;
+    return true;
+}
+
+static bool read_attributes(const struct qn_options *options, struct qn_arena *arena,
+                            struct quern_message *message, struct qn_error *err)
+{
+    const struct qn_given *given = &options->given[SEND_ATTRIBUTE];
+    struct quern_attribute *attributes =
+        qn_arena_alloc(arena, (given->count + 1) * sizeof(*attributes));
+
+    for (size_t i = 0; i < given->count; i++) {
+        if (!read_attribute(arena, given->texts[i], &attributes[i], err)) {
+            return false;
+        }
+    }
+    message->attributes = attributes;
+    message->attribute_count = given->count;
+    return true;
+}
 
 static bool read_stdin(struct qn_buf *body, struct qn_error *err)
 {
@@ -47,22 +104,15 @@ static bool read_body(const struct qn_remote *remote, struct qn_buf *body, struc
             qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "the body from stdin is not UTF-8"));
 }
 
-static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay_s)
+static int send_message(struct qn_remote *remote, const struct quern_message *message)
 {
-    const struct quern_message message = {
-        .body = body.ptr,
-        .body_len = body.len,
-        .group_id = qn_options_text(&remote->options, SEND_GROUP),
-        .deduplication_id = qn_options_text(&remote->options, SEND_DEDUPLICATION),
-        .delay_s = delay_s,
-    };
     struct quern_error err;
     char *url = NULL;
     struct quern_sent *sent;
     int code = QN_EXIT_OK;
 
     if (!qn_remote_find_url(remote, remote->options.words[0], &url, &err) ||
-        !quern_send_message(remote->client, url, &message, &sent, &err)) {
+        !quern_send_message(remote->client, url, message, &sent, &err)) {
         code = qn_remote_fail(remote, &err);
     } else {
         if (qn_remote_wants_json(remote)) {
@@ -78,23 +128,31 @@ static int send_body(struct qn_remote *remote, struct qn_str body, int64_t delay
 
 int qn_send_main(int argc, char **argv)
 {
+    struct quern_message message = {.body = NULL};
     struct qn_remote remote;
+    struct qn_arena arena;
     struct qn_error err;
     struct qn_buf body;
-    int64_t delay_s;
     int code;
 
     if (!qn_remote_open(&remote, "send QUEUE [BODY | -] [OPTIONS]", send_options, SEND_COUNT, 1, 2,
                         argc, argv, &code)) {
         return code;
     }
+    message.group_id = qn_options_text(&remote.options, SEND_GROUP);
+    message.deduplication_id = qn_options_text(&remote.options, SEND_DEDUPLICATION);
     qn_buf_init(&body, BODY_MAX);
-    if (qn_options_integer(&remote.options, SEND_DELAY, -1, 900, &delay_s, &err) &&
+    qn_arena_init(&arena, SIZE_MAX / 2);
+    if (qn_options_integer(&remote.options, SEND_DELAY, -1, 900, &message.delay_s, &err) &&
+        read_attributes(&remote.options, &arena, &message, &err) &&
         read_body(&remote, &body, &err)) {
-        code = send_body(&remote, qn_buf_str(&body), delay_s);
+        message.body = qn_buf_str(&body).ptr;
+        message.body_len = body.len;
+        code = send_message(&remote, &message);
     } else {
         code = qn_remote_misuse(&remote, &err);
     }
+    qn_arena_done(&arena);
     qn_buf_done(&body);
     qn_remote_close(&remote);
     return code;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client/internal.h"
+
 static const char default_port[] = "9324";
 
 /* An empty variable is as good as none. */
@@ -160,6 +162,25 @@ bool qn_remote_find_url(struct qn_remote *remote, const char *word, char **ret_u
         return true;
     }
     return quern_get_queue_url(remote->client, word, NULL, ret_url, err);
+}
+
+bool qn_remote_find_arn(struct qn_remote *remote, const char *url, char **ret_arn,
+                        struct quern_error *err)
+{
+    static const char *const names[] = {"QueueArn"};
+    struct quern_pairs *pairs = NULL;
+    const char *arn;
+
+    if (!quern_get_queue_attributes(remote->client, url, names, 1, &pairs, err)) {
+        return false;
+    }
+    arn = quern_pairs_get(pairs, names[0]);
+    if (arn != NULL) {
+        *ret_arn = qn_memory_copy_text(arn, strlen(arn));
+    }
+    quern_answer_free(pairs);
+    return arn != NULL ||
+           quern_fail(err, "UnreadableAnswer", 0, "the server tells no ARN of %s", url);
 }
 
 bool qn_remote_is_amazon(const struct qn_remote *remote)

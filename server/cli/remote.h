@@ -38,6 +38,9 @@ void qn_remote_close(struct qn_remote *remote);
  */
 QN_MUST_CHECK bool qn_remote_find_url(struct qn_remote *remote, const char *word, char **ret_url,
                                       struct quern_error *err);
+/* The ARN of the queue of that URL. Free with qn_memory_free. */
+QN_MUST_CHECK bool qn_remote_find_arn(struct qn_remote *remote, const char *url, char **ret_arn,
+                                      struct quern_error *err);
 /* Whether the endpoint is one of Amazon's own. */
 bool qn_remote_is_amazon(const struct qn_remote *remote);
 /* What a Quern says of itself (GET info); NULL when the endpoint is something else, which answers

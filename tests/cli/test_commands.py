@@ -35,7 +35,7 @@ def test_unknown_command():
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
 def test_help_lists_the_commands(word):
     text = succeeds(run(word))
-    for command in "serve check judge bench chaos assumptions queues send receive consume peek purge export import replay health version".split():
+    for command in "serve check judge bench chaos assumptions queues top attributes send receive delete consume peek tail purge redrive move export import replay health completion version".split():
         assert "\n  %s " % command in text
 
 
@@ -45,7 +45,7 @@ def test_version_is_the_servers(server):
         assert succeeds(run(word)) == "quern %s\n" % version
 
 
-@pytest.mark.parametrize("command", "queues send receive consume peek purge export import replay health version serve check judge bench chaos assumptions".split())
+@pytest.mark.parametrize("command", "queues top attributes send receive delete consume peek tail purge redrive move export import replay health completion version serve check judge bench chaos assumptions".split())
 def test_each_command_has_help(command):
     assert succeeds(run(command, "--help")).startswith("usage: quern %s" % command)
 

@@ -29,6 +29,15 @@ def test_queues_are_listed_with_their_counts(server, sqs, queue, name):
     assert seen["arn"] == "arn:aws:sqs:us-east-1:000000000000:" + name and not seen["fifo"]
 
 
+def test_where_dead_letters_go(server, sqs, queue, name):
+    assert figures(server, name)["dead_letter_arn"] is None
+    dead = sqs("CreateQueue", QueueName=name + "-dead")["QueueUrl"]
+    arn = sqs("GetQueueAttributes", QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = '{"deadLetterTargetArn":"%s","maxReceiveCount":2}' % arn
+    sqs("SetQueueAttributes", QueueUrl=queue, Attributes={"RedrivePolicy": policy})
+    assert figures(server, name)["dead_letter_arn"] == arn
+
+
 def test_metrics_have_their_names(server, sqs, queue, name):
     sqs("SendMessage", QueueUrl=queue, MessageBody="12345")
     sqs("SendMessage", QueueUrl=queue, MessageBody="123")

@@ -43,6 +43,13 @@ static json_t *metrics_of(const struct qn_queue *queue, const struct qn_queue_fi
     return metrics;
 }
 
+static json_t *dead_letter_arn_of(const struct qn_queue *queue)
+{
+    const char *arn = qn_queue_settings_of(queue)->dead_letter_target_arn;
+
+    return arn != NULL ? json_string(arn) : json_null();
+}
+
 static json_t *queue_document(const struct qn_loop *loop, const struct qn_queue *queue)
 {
     struct qn_queue_figures figures;
@@ -55,6 +62,7 @@ static json_t *queue_document(const struct qn_loop *loop, const struct qn_queue 
     set(document, "oldest_age_s", figures.oldest_age_s);
     set(document, "groups", figures.groups);
     set(document, "waiting_polls", figures.waiters);
+    json_object_set_new(document, "dead_letter_arn", dead_letter_arn_of(queue));
     json_object_set_new(document, "metrics", metrics_of(queue, &figures));
     return document;
 }

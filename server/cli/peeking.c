@@ -1,0 +1,73 @@
+/* The control API's page of messages. */
+#include "server/cli/peeking.h"
+
+#include "client/internal.h"
+#include "server/model/queue_url.h"
+
+enum { PATH_BYTES = 4096 };
+
+static bool is_plain(struct qn_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!qn_char_is_alphanumeric(text.ptr[i]) && strchr("-_.", text.ptr[i]) == NULL) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+/* Name and account from the word, which may be a URL; what cannot be either names no queue. */
+static bool name_queue(const struct qn_remote *remote, struct qn_str *ret_name,
+                       struct qn_str *ret_account, struct quern_error *err)
+{
+    const char *word = remote->options.words[0];
+
+    return (qn_queue_url_split(qn_str_from_cstr(word), true, ret_account, ret_name) &&
+            is_plain(*ret_name)) ||
+           quern_fail(err, "QueueDoesNotExist", 400, "%s cannot be the name of a queue", word);
+}
+
+bool qn_peeking_check(struct qn_remote *remote, struct quern_error *err)
+{
+    json_t *info = NULL;
+    bool ok = qn_remote_ask_quern(remote, &info, err);
+
+    if (ok && info == NULL) {
+        ok = quern_fail(err, "NoQuern", 0,
+                        "%s is no Quern, and SQS shows messages to those that receive them only: "
+                        "quern receive QUEUE --wait 20, or quern export QUEUE",
+                        quern_client_endpoint(remote->client));
+    }
+    json_decref(info);
+    return ok;
+}
+
+bool qn_peeking_page(struct qn_remote *remote, const char *account, int64_t after, int64_t limit,
+                     json_t **ret_page, struct quern_error *err)
+{
+    struct qn_str region = qn_str_from_cstr(qn_options_text(&remote->options, QN_REMOTE_REGION));
+    struct qn_str owner;
+    struct qn_str name;
+    struct qn_buf path;
+    bool ok;
+
+    if (!name_queue(remote, &name, &owner, err)) {
+        return false;
+    }
+    if (account != NULL) {
+        owner = qn_str_from_cstr(account);
+    }
+    qn_buf_init(&path, PATH_BYTES);
+    qn_buf_append_format(&path, "/_quern/queues/%.*s/messages?limit=%lld&after=%lld",
+                         QN_STR_ARG(name), (long long)limit, (long long)after);
+    if (is_plain(owner)) {
+        qn_buf_append_format(&path, "&account=%.*s", QN_STR_ARG(owner));
+    }
+    if (is_plain(region)) {
+        qn_buf_append_format(&path, "&region=%.*s", QN_STR_ARG(region));
+    }
+    qn_buf_append_char(&path, '\0');
+    ok = quern_http_get(remote->client, path.ptr, ret_page, err);
+    qn_buf_done(&path);
+    return ok;
+}

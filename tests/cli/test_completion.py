@@ -1,0 +1,63 @@
+"""Completion in a shell: bash itself says what it would complete."""
+import re
+import subprocess
+
+import pytest
+
+from commands import refused, run
+
+
+def script(shell):
+    answer = run("completion", shell)
+    assert answer.returncode == 0 and answer.stderr == "", answer
+    return answer.stdout
+
+
+@pytest.fixture(scope="module")
+def completed():
+    text = script("bash")
+
+    def complete(*words):
+        line = text + '\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _quern; printf "%s\\n" "${COMPREPLY[@]}"'
+        answer = subprocess.run(["bash", "-uc", line, "bash", *words], capture_output=True, text=True, timeout=30, check=True)
+        assert answer.stderr == ""
+        return answer.stdout.split()
+
+    return complete
+
+
+def test_commands_are_completed(completed):
+    commands = re.findall(r"^  (\w+) ", run("--help").stdout, re.M)
+    assert completed("quern", "") == [*commands, "--help", "--version"]
+    assert completed("quern", "re") == [command for command in commands if command.startswith("re")]
+
+
+@pytest.mark.parametrize("command", ["serve", "check", "send", "move", "redrive", "bench", "chaos add", "lambda"])
+def test_options_are_completed_as_the_help_lists_them(completed, command):
+    words = command.split()
+    listed = set(re.findall(r"^  (--[\w-]+)", run(*words, "--help").stdout, re.M))
+    found = completed("quern", *words, "--")
+    assert set(found) == listed | {"--help"} and len(found) >= 4
+
+
+def test_words_of_chaos_are_completed(completed):
+    assert completed("quern", "chaos", "l") == ["list", "log"]
+
+
+@pytest.mark.parametrize("words", [["send", "q"], ["import", "/"], ["check", "--", "--"], ["nope", "--"], ["consume", "q", "--", "x"]])
+def test_elsewhere_files_are_left_to_the_shell(completed, words):
+    assert completed("quern", *words) == []
+
+
+def test_zsh_has_every_command_and_what_it_is():
+    text = script("zsh")
+    assert text.startswith("#compdef quern\n")
+    for command, what in re.findall(r"^  (\w+) +(.+)$", run("--help").stdout, re.M):
+        assert "'%s:%s'" % (command, what.replace("'", "'\\''")) in text
+        assert "('%s') found=(" % command in text
+    assert "        '--max:messages to receive, up to 10 (default 1)'\n" in text and "('chaos add') found=(" in text
+
+
+def test_a_shell_that_is_not_known():
+    assert "bash or zsh" in refused("completion", "fish")
+    assert "quern completion bash|zsh" in refused("completion")
