@@ -1,11 +1,12 @@
 #include "example.h"
 
+#include <curl/curl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BUSY_MS = 5000 };
+enum { BUSY_MS = 5000, HEADER_MAX = 512 };
 
 static void name_stops(sigset_t *ret_stops)
 {
@@ -93,4 +94,36 @@ bool quern_example_sql(sqlite3 *database, const char *sql, const char *const *te
     }
     (void)sqlite3_finalize(statement);
     return code == SQLITE_DONE;
+}
+
+static size_t drop(char *bytes, size_t size, size_t count, void *state)
+{
+    (void)bytes;
+    (void)state;
+    return size * count;
+}
+
+long quern_example_http(const char *url, const char *key, const char *body, long timeout_ms)
+{
+    CURL *handle = curl_easy_init();
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    char header[HEADER_MAX];
+    long status = 0;
+
+    (void)snprintf(header, sizeof(header), "Idempotency-Key: %s", key);
+    headers = curl_slist_append(headers, header);
+    (void)curl_easy_setopt(handle, CURLOPT_URL, url);
+    (void)curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+    (void)curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, drop);
+    (void)curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, timeout_ms);
+    if (body != NULL) {
+        (void)curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body);
+    }
+    if (curl_easy_perform(handle) == CURLE_OK) {
+        (void)curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    }
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(handle);
+    return status;
 }

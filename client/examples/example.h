@@ -1,5 +1,5 @@
-/* What the consumers of this folder share: running until they are told to stop, and a statement of
- * SQL in one call. Everything else stands in the example itself. */
+/* What the consumers of this folder share: running until they are told to stop, a statement of
+ * SQL and a call over HTTP. Everything else stands in the example itself. */
 #ifndef QUERN_EXAMPLE_H
 #define QUERN_EXAMPLE_H
 
@@ -21,5 +21,9 @@ sqlite3 *quern_example_open(const char *path, const char *tables);
  * called for each row of its result. */
 bool quern_example_sql(sqlite3 *database, const char *sql, const char *const *texts,
                        void (*row)(void *state, sqlite3_stmt *statement), void *state);
+
+/* A call with an Idempotency-Key: POST with a body, GET without. The HTTP status; 0: no answer, and
+ * nobody knows whether it was done. */
+long quern_example_http(const char *url, const char *key, const char *body, long timeout_ms);
 
 #endif

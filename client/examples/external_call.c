@@ -23,12 +23,7 @@
 /* A claim on a key is that of a dead process when it is older than the longest work: two calls. And
  * it must be taken over before the message has come so often that it goes to the dead-letter queue,
  * These are for the leases of 4 s of `quern check`; with longer ones both may be longer. */
-enum {
-    CALL_TIMEOUT_MS = 2000,
-    STALE_MS = 2 * CALL_TIMEOUT_MS + 1000,
-    URL_MAX = 2048,
-    HEADER_MAX = 512
-};
+enum { CALL_TIMEOUT_MS = 2000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000, URL_MAX = 2048 };
 
 static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};
@@ -43,45 +38,12 @@ struct payment {
     struct quern_envelope envelope;
 };
 
-static size_t drop(char *bytes, size_t size, size_t count, void *state)
-{
-    (void)bytes;
-    (void)state;
-    return size * count;
-}
-
-/* The HTTP status; 0: no answer, and nobody knows. body NULL: GET. */
-static long call(const char *url, const char *key, const char *body)
-{
-    CURL *handle = curl_easy_init();
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-    char header[HEADER_MAX];
-    long status = 0;
-
-    (void)snprintf(header, sizeof(header), "Idempotency-Key: %s", key);
-    headers = curl_slist_append(headers, header);
-    (void)curl_easy_setopt(handle, CURLOPT_URL, url);
-    (void)curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
-    (void)curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, drop);
-    (void)curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)CALL_TIMEOUT_MS);
-    if (body != NULL) {
-        (void)curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body);
-    }
-    if (curl_easy_perform(handle) == CURLE_OK) {
-        (void)curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-    }
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(handle);
-    return status;
-}
-
 static long ask_whether_paid(const struct desk *desk, const char *key)
 {
     char url[URL_MAX];
 
     (void)snprintf(url, sizeof(url), "%s/v1/effects/%s", desk->service_url, key);
-    return call(url, key, NULL);
+    return quern_example_http(url, key, NULL, CALL_TIMEOUT_MS);
 }
 
 static long pay(const struct desk *desk, const char *key, const char *body)
@@ -89,7 +51,7 @@ static long pay(const struct desk *desk, const char *key, const char *body)
     char url[URL_MAX];
 
     (void)snprintf(url, sizeof(url), "%s/v1/effects", desk->service_url);
-    return call(url, key, body);
+    return quern_example_http(url, key, body, CALL_TIMEOUT_MS);
 }
 
 /* Outside of any transaction. */

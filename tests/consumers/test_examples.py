@@ -1,12 +1,15 @@
 """What `quern check` says of the consumers among the examples, and what else the examples promise."""
 import contextlib
+import http.server
 import json
 import os
 import pathlib
 import socket
 import sqlite3
 import subprocess
+import threading
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -25,8 +28,13 @@ RUNS = {
         ["std.delete-lost", "std.duplicate-producer", "std.duplicate-two-workers", "std.crash-after-receive"]),
     "external_call": (
         ["external_call", "{scenario}.db"], [],
-        ["ambiguous.effect-response-lost", "ambiguous.effect-timeout", "std.crash-after-effect-before-delete",
-         "std.duplicate-two-workers", "retry.transient-then-success"]),
+        ["ambiguous.effect-response-lost", "std.crash-after-effect-before-delete"]),
+    # The six of its README, and its outbox.
+    "exports": (
+        ["exports", "{scenario}.db"], ["--output-queue", "finished", "--env", "OUTPUT_QUEUE_URL={output_queue_url}"],
+        ["std.crash-after-effect-before-delete", "ambiguous.effect-timeout", "ambiguous.effect-response-lost",
+         "std.duplicate-two-workers", "poison.unknown-schema", "scale.join-leave+slow-sink",
+         "outbox.publish-atomic"]),
 }
 
 
@@ -35,7 +43,7 @@ def test_the_suite_finds_nothing_in_it(name, tmp_path):
     (program, *arguments), options, scenarios = RUNS[name]
     report = tmp_path / "report.json"
     done = subprocess.run(
-        [PROGRAM, "check", "-j", "2", "--json", report, *options,
+        [PROGRAM, "check", "-j", "4", "--json", report, *options,
          *[word for scenario in scenarios for word in ("--only", scenario)], "--", EXAMPLES / program, *arguments],
         capture_output=True, text=True, errors="replace", timeout=CHECK_S, stdin=subprocess.DEVNULL, cwd=tmp_path,
         env=CLEAN, check=False)
@@ -45,12 +53,16 @@ def test_the_suite_finds_nothing_in_it(name, tmp_path):
     assert {one["id"].split("+")[0] for one in found} == {name.split("+")[0] for name in scenarios}, done.stdout
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextlib.contextmanager
 def serving(*queues):
     """A server of its own; gives the environment of its clients."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        place = "http://127.0.0.1:%d" % probe.getsockname()[1]
+    place = "http://127.0.0.1:%d" % free_port()
     words = [word for queue in queues for word in ("--queue", queue)]
     with subprocess.Popen([PROGRAM, "serve", "--port", place.rsplit(":", 1)[1], "--log", "error", *words],
                           env=CLEAN) as server:
@@ -122,3 +134,96 @@ def test_the_outbox_outlives_a_queue_that_is_away_and_a_process_that_is_killed(t
             assert process.wait(30) == 0
     assert rows(database, "SELECT * FROM orders") == [("o-1", "book")]
     assert json.loads(told["Body"])["idempotencyKey"] == "o-1", told
+
+
+class Files(http.server.BaseHTTPRequestHandler):
+    """The service that makes files: refuses what is broken until it is mended, and the first call of all."""
+
+    def do_POST(self):
+        body, key = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Idempotency-Key"]
+        server = self.server
+        server.calls += 1
+        broken = json.loads(body)["payload"]["parameters"].get("broken")
+        status = 503 if server.calls == 1 else 422 if broken and not server.is_mended else 200
+        if status == 200:
+            server.made.setdefault(key, []).append(body)
+        self.reply(status)
+
+    def do_GET(self):
+        self.reply(200 if self.path.rsplit("/", 1)[1] in self.server.made else 404)
+
+    def reply(self, status):
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def file_service():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as server:
+        server.made, server.calls, server.is_mended = {}, 0, False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def ask(url, body=None, **headers):
+    """Status and answer; None while nobody listens."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {name.replace("_", "-"): value for name, value in headers.items()})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())
+    except urllib.error.URLError:
+        return None
+
+
+def test_exports_from_the_request_to_the_file_and_from_the_dead_letter_back(tmp_path):
+    with serving("exports-dlq") as environment, file_service() as files:
+        dlq = sqs(environment, "GetQueueAttributes", "exports-dlq", AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        policy = json.dumps({"deadLetterTargetArn": dlq, "maxReceiveCount": 2})
+        sqs(environment, "CreateQueue", QueueName="exports",
+            Attributes={"RedrivePolicy": policy, "VisibilityTimeout": "2"})
+        port = free_port()
+        page = f"http://127.0.0.1:{port}"
+        base = environment["BASE"]
+        with running(environment, "exports", tmp_path / "e.db", str(port), QUEUE_URL=base + "exports",
+                     DLQ_URL=base + "exports-dlq", FILES_URL="http://127.0.0.1:%d" % files.server_address[1]) as process:
+            eventually(lambda: ask(page + "/dashboard"))
+            assert ask(page + "/exports", {"year": 2026})[0] == 400  # without a key
+            status, told = ask(page + "/exports", {"year": 2026}, Idempotency_Key="a")
+            assert (status, told["statusUrl"]) == (202, "/exports/" + told["requestId"])
+            again = ask(page + "/exports", {"year": 2026}, Idempotency_Key="a")
+            assert (again[0], again[1]["requestId"]) == (202, told["requestId"])
+            assert ask(page + "/exports", {"year": 1999}, Idempotency_Key="a")[0] == 422
+
+            def state_of(request):
+                return ask(page + request["statusUrl"])[1]["state"]
+
+            # The service fails once; that is no failure of the request.
+            eventually(lambda: state_of(told) == "SUCCEEDED")
+            # A copy of the message makes no second file.
+            (made,) = files.made[told["requestId"]]
+            sqs(environment, "SendMessage", "exports", MessageBody=made.decode())
+            eventually(lambda: ask(page + "/dashboard")[1]["queue"] == {"visible": "0", "inFlight": "0", "delayed": "0"})
+            assert len(files.made[told["requestId"]]) == 1
+
+            # What is refused ends among the dead letters, and the page says so.
+            _, bad = ask(page + "/exports", {"broken": True}, Idempotency_Key="b")
+            eventually(lambda: ask(page + "/dashboard")[1]["deadLetters"]["visible"] == "1")
+            assert state_of(bad) == "FAILED"
+            assert ask(page + "/dashboard")[1]["requests"]["FAILED"] == 1
+            # Mended, and given back: one, not all.
+            files.is_mended = True
+            assert ask(page + "/replay?max=11", {})[0] == 400
+            assert ask(page + "/replay?max=1", {}) == (200, {"replayed": 1})
+            eventually(lambda: state_of(bad) == "SUCCEEDED")
+            assert ask(page + "/exports/nobody")[0] == 404
+            process.terminate()
+            assert process.wait(30) == 0
+    assert [len(copies) for copies in files.made.values()] == [1, 1]
