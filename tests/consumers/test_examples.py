@@ -90,6 +90,11 @@ def sqs(environment, action, queue=None, **given):
         return json.loads(answer.read() or b"{}")
 
 
+def is_empty(environment, queue):
+    depth = sqs(environment, "GetQueueAttributes", queue, AttributeNames=["All"])["Attributes"]
+    return all(int(value) == 0 for name, value in depth.items() if name.startswith("ApproximateNumber"))
+
+
 @contextlib.contextmanager
 def running(environment, *words, **variables):
     with subprocess.Popen([EXAMPLES / words[0], *words[1:]], env={**environment, **variables},
@@ -210,7 +215,8 @@ def test_exports_from_the_request_to_the_file_and_from_the_dead_letter_back(tmp_
             # A copy of the message makes no second file.
             (made,) = files.made[told["requestId"]]
             sqs(environment, "SendMessage", "exports", MessageBody=made.decode())
-            eventually(lambda: ask(page + "/dashboard")[1]["queue"] == {"visible": "0", "inFlight": "0", "delayed": "0"})
+            eventually(lambda: is_empty(environment, "exports"))
+            assert ask(page + "/dashboard")[1]["queue"] == {"visible": "0", "inFlight": "0", "delayed": "0"}
             assert len(files.made[told["requestId"]]) == 1
 
             # What is refused ends among the dead letters, and the page says so.
@@ -227,3 +233,79 @@ def test_exports_from_the_request_to_the_file_and_from_the_dead_letter_back(tmp_
             process.terminate()
             assert process.wait(30) == 0
     assert [len(copies) for copies in files.made.values()] == [1, 1]
+
+
+class Objects(http.server.BaseHTTPRequestHandler):
+    """A store of objects by name."""
+
+    def do_PUT(self):
+        self.server.objects[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply(200, b"")
+
+    def do_GET(self):
+        found = self.server.objects.get(self.path)
+        self.reply(404 if found is None else 200, found or b"")
+
+    def reply(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_payload_by_reference_arrives_as_it_was_sent_or_not_at_all(tmp_path):
+    database = tmp_path / "d.db"
+    large = os.urandom(3 * 1024 * 1024)
+    (tmp_path / "large").write_bytes(large)
+    (tmp_path / "changed").write_bytes(b"what was sent")
+    with serving("documents-dlq") as environment, \
+            http.server.ThreadingHTTPServer(("127.0.0.1", 0), Objects) as store:
+        store.objects = {}
+        threading.Thread(target=store.serve_forever, daemon=True).start()
+        dlq = sqs(environment, "GetQueueAttributes", "documents-dlq", AttributeNames=["QueueArn"])["Attributes"]
+        policy = json.dumps({"deadLetterTargetArn": dlq["QueueArn"], "maxReceiveCount": 2})
+        sqs(environment, "CreateQueue", QueueName="documents", Attributes={"RedrivePolicy": policy})
+        urls = {"QUEUE_URL": environment["BASE"] + "documents", "STORE_URL": "http://127.0.0.1:%d" % store.server_address[1]}
+        for key in ("large", "large", "changed"):
+            with running(environment, "payload_reference", "send", key, tmp_path / key, **urls) as sender:
+                assert sender.wait(30) == 0
+        (name,) = [name for name, bytes_ in store.objects.items() if bytes_ == b"what was sent"]
+        store.objects[name] = b"what was SENT"
+        with running(environment, "payload_reference", "work", database, **urls) as worker:
+            eventually(lambda: sqs(environment, "ReceiveMessage", "documents-dlq", WaitTimeSeconds=1).get("Messages"))
+            eventually(lambda: is_empty(environment, "documents"))
+            worker.terminate()
+            assert worker.wait(30) == 0
+        store.shutdown()
+    assert rows(database, "SELECT * FROM documents") == [("large", large)]
+
+
+def test_a_backfill_goes_on_after_a_kill_and_can_be_planned_twice(tmp_path):
+    database = tmp_path / "shop.db"
+    with serving("chunks") as environment:
+        sqs(environment, "SetQueueAttributes", "chunks", Attributes={"VisibilityTimeout": "6"})
+
+        def backfill(*words):
+            done = subprocess.run([EXAMPLES / "backfill", words[0], database, *words[1:]], capture_output=True, text=True,
+                                  timeout=60, env={**environment, "QUEUE_URL": environment["BASE"] + "chunks"}, check=False)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        assert backfill("status", "run") == "0 of 0 chunks done\n"
+        with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+            connection.executemany("INSERT INTO orders VALUES (?, ?)", ((n, 100 * n) for n in range(1, 1001)))
+        backfill("plan", "run", "1", "1000", "30")
+        backfill("plan", "run", "1", "1000", "30")
+        assert backfill("status", "run") == "0 of 34 chunks done\n"
+        queue = {"QUEUE_URL": environment["BASE"] + "chunks"}
+        with running(environment, "backfill", "work", database, **queue):
+            eventually(lambda: len(rows(database, "SELECT 1 FROM chunks WHERE is_done")) > 2)
+        with running(environment, "backfill", "work", database, **queue) as worker:
+            eventually(lambda: is_empty(environment, "chunks"))
+            worker.terminate()
+            assert worker.wait(30) == 0
+        assert backfill("status", "run") == "34 of 34 chunks done\n"
+    assert rows(database, "SELECT * FROM totals ORDER BY order_id") == [(n, 119 * n) for n in range(1, 1001)]

@@ -101,7 +101,7 @@ def test_the_examples_build_from_what_is_installed(flags, tmp_path):
     assert sources
     for source in sources:
         done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, folder / "example.c", "-o",
-                   tmp_path / source.stem, *flags("--cflags", "--libs"), "-lsqlite3", "-lcurl-gnutls", "-lpthread")
+                   tmp_path / source.stem, *flags("--cflags", "--libs"), "-lsqlite3", "-lcurl-gnutls", "-lnettle", "-lpthread")
         assert done.returncode == 0, done.stderr
 
 

@@ -36,7 +36,7 @@ LIBRARIES = {
                      "client/examples/"],
     "jansson.h": ["server/actions/", "server/http/", "server/cli/", "chaos/", "client/"],
     "curl/": ["client/"],
-    "nettle/": ["server/base/"],
+    "nettle/": ["server/base/", "client/examples/"],
     "uuid/": ["server/base/"],
 }
 
