@@ -309,3 +309,24 @@ def test_a_backfill_goes_on_after_a_kill_and_can_be_planned_twice(tmp_path):
             assert worker.wait(30) == 0
         assert backfill("status", "run") == "34 of 34 chunks done\n"
     assert rows(database, "SELECT * FROM totals ORDER BY order_id") == [(n, 119 * n) for n in range(1, 1001)]
+
+
+def test_the_autoscaler_follows_the_backlog_within_what_the_service_takes(tmp_path):
+    with serving("work") as environment:
+        for number in range(16):
+            quern(environment, "send", "work", str(number))
+        # 10 calls a second, 300 ms each: three at a time, although eight are allowed.
+        words = ["1", "8", "1", "300", "10", "--", PROGRAM, "consume", "work", "--workers", "1", "--", "sleep", "0.3"]
+        with open(tmp_path / "looks", "w") as output, subprocess.Popen(
+                [EXAMPLES / "autoscaler", *words], stdout=output, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env={**environment, "QUEUE_URL": environment["BASE"] + "work", "PERIOD_MS": "200"}) as scaler:
+
+            def looks():
+                return [json.loads(line) for line in (tmp_path / "looks").read_text().split("\n")[:-1]]
+
+            eventually(lambda: looks() and looks()[-1]["workers"] == 3)
+            eventually(lambda: is_empty(environment, "work"))
+            eventually(lambda: looks()[-1]["workers"] == 1)
+            scaler.terminate()
+            assert scaler.wait(30) == 0
+        assert max(look["workers"] for look in looks()) == 3
