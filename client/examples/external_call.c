@@ -20,10 +20,9 @@
 
 #include "example.h"
 
-/* A claim on a key is that of a dead process when it is older than the longest work: two calls. And
- * it must be taken over before the message has come so often that it goes to the dead-letter queue,
- * These are for the leases of 4 s of `quern check`; with longer ones both may be longer. */
-enum { CALL_TIMEOUT_MS = 2000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000, URL_MAX = 2048 };
+/* A claim on a key is that of a dead process when it is older than the longest work: two calls. */
+enum { CALL_TIMEOUT_MS = 5000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000, URL_MAX = 2048 };
+enum { BUSY_WAIT_S = STALE_MS / 2000 + 1 };
 
 static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};
@@ -35,6 +34,7 @@ struct desk {
 
 struct payment {
     const struct desk *desk;
+    bool is_begun; /* the claim was ours */
     struct quern_envelope envelope;
 };
 
@@ -57,13 +57,14 @@ static long pay(const struct desk *desk, const char *key, const char *body)
 /* Outside of any transaction. */
 static struct quern_result pay_once(void *state, struct quern_delivery *delivery)
 {
-    const struct payment *payment = state;
+    struct payment *payment = state;
     const struct desk *desk = payment->desk;
     const char *key = payment->envelope.idempotency_key;
     enum quern_ledger_state found;
     struct quern_error err;
     char *answer = NULL;
 
+    payment->is_begun = true;
     if (!quern_ledger_begin(desk->inbox, key, "pay", &found, &answer, &err)) {
         return quern_retry(-1);
     }
@@ -118,6 +119,11 @@ static struct quern_result handle(void *state, struct quern_delivery *delivery)
                                           .state = &payment};
     struct quern_result result =
         payload != NULL ? quern_inbox_do(desk->inbox, delivery, &work, NULL) : quern_retry(-1);
+    /* Another has the key, or had it and died: then nobody gets it for a while, and the message
+     * must not come so often meanwhile that it goes to the dead-letter queue. */
+    if (result.outcome == QUERN_RETRY && !payment.is_begun) {
+        result.delay_s = BUSY_WAIT_S;
+    }
     free(payload);
     quern_envelope_done(&payment.envelope);
     return result;

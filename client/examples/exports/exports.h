@@ -7,6 +7,9 @@
 #include <quern_inbox.h>
 #include <sqlite3.h>
 
+/* A claim on a key is that of a dead process when it is older than the longest work: two calls. */
+enum { CALL_TIMEOUT_MS = 5000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000 };
+
 enum { EXPORT_ID_MAX = 64, EXPORT_TEXT_MAX = 256 };
 
 struct MHD_Daemon;

@@ -12,8 +12,7 @@
 #include "example.h"
 #include "exports/exports.h"
 
-/* For leases of 4 s; see external_call.c. */
-enum { STALE_MS = 5000, RELAY_AT_ONCE = 100, RELAY_PAUSE_MS = 100, PORT_MAX = 65535 };
+enum { RELAY_AT_ONCE = 100, RELAY_PAUSE_MS = 100, PORT_MAX = 65535 };
 
 struct relay {
     const struct exports *exports;

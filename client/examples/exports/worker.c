@@ -8,13 +8,14 @@
 #include "example.h"
 #include "exports/exports.h"
 
-enum { CALL_TIMEOUT_MS = 2000, URL_MAX = 2048 };
+enum { URL_MAX = 2048, BUSY_WAIT_S = STALE_MS / 2000 + 1 };
 
 static const struct quern_envelope_kind kinds[] = {{"export.requested", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};
 
 struct job {
     const struct exports *exports;
+    bool is_begun; /* the claim was ours */
     struct quern_envelope envelope;
 };
 
@@ -35,7 +36,7 @@ static void show(const struct exports *exports, const char *id, const char *stat
  * is asked first. */
 static struct quern_result make_file(void *state, struct quern_delivery *delivery)
 {
-    const struct job *job = state;
+    struct job *job = state;
     const struct exports *exports = job->exports;
     const char *key = job->envelope.idempotency_key;
     enum quern_ledger_state found;
@@ -44,6 +45,7 @@ static struct quern_result make_file(void *state, struct quern_delivery *deliver
     char *answer = NULL;
     long status = 0;
 
+    job->is_begun = true;
     if (!quern_ledger_begin(exports->inbox, key, "file", &found, &answer, &err)) {
         return quern_retry(-1);
     }
@@ -123,6 +125,11 @@ struct quern_result quern_exports_handle(void *state, struct quern_delivery *del
                                           .state = &job};
     struct quern_result result =
         payload != NULL ? quern_inbox_do(exports->inbox, delivery, &work, NULL) : quern_retry(-1);
+    /* Another has the key, or had it and died: then nobody gets it for a while, and the message
+     * must not come so often meanwhile that it goes to the dead-letter queue. */
+    if (result.outcome == QUERN_RETRY && !job.is_begun) {
+        result.delay_s = BUSY_WAIT_S;
+    }
     free(payload);
     quern_envelope_done(&job.envelope);
     return result;
