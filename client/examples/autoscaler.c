@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+extern char **environ; /* POSIX wants it declared by the program */
+
 enum { WORKERS_MAX = 256, CALM_LOOKS = 3, PERIOD_MS = 10000, MS_PER_S = 1000 };
 
 struct worker {
