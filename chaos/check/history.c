@@ -8,6 +8,7 @@ _Static_assert(sizeof(struct qn_check_event) <= 312, "a trace of a million takes
 
 /* What is known of a message by its id. */
 struct message {
+    struct qn_str loaded_k; /* what the scenario calls it */
     struct qn_str k;
     struct qn_str grp;
     struct qn_str sn;
@@ -242,9 +243,22 @@ static void complete(struct qn_table *messages, struct qn_check_event *event)
 {
     if (!qn_str_is_none(event->mid)) {
         struct message *message = qn_table_at_kept(messages, event->mid);
+        if (event->kind == QN_CHECK_LOAD) {
+            message->loaded_k = event->k;
+        }
         fill(&message->k, &event->k);
         fill(&message->grp, &event->grp);
         fill(&message->sn, &event->sn);
+    }
+}
+
+static void take_name(struct qn_table *messages, struct qn_check_event *event)
+{
+    const struct message *message =
+        qn_str_is_none(event->mid) ? NULL : qn_table_find(messages, event->mid);
+
+    if (message != NULL && !qn_str_is_none(message->loaded_k)) {
+        event->k = message->loaded_k;
     }
 }
 
@@ -258,13 +272,15 @@ static void complete_messages(struct qn_history *history)
         complete(&messages, &history->events[i]);
         has_groups = has_groups || !qn_str_is_none(history->events[i].grp);
     }
-    /* An event may stand before the one that tells its key. */
+    /* An event may stand before the one that tells its key. A body of the user's may have a key of
+     * its own, which the server told. */
     for (size_t i = 0; i < history->count; i++) {
         struct qn_check_event *event = &history->events[i];
         if (qn_str_is_none(event->k) ||
             (has_groups && (qn_str_is_none(event->grp) || qn_str_is_none(event->sn)))) {
             complete(&messages, event);
         }
+        take_name(&messages, event);
     }
     qn_table_done(&messages);
 }

@@ -1,11 +1,12 @@
 /* The database behind the inbox: opening, connections, statements. */
+#include <poll.h>
 #include <string.h>
 
 #include "client/inbox/store.h"
 #include "client/internal.h"
 #include "server/base/clock.h"
 
-enum { STALE_MS = 60000, BUSY_MS = 5000 };
+enum { STALE_MS = 60000, BUSY_MS = 5000, BUSY_PAUSE_MS = 5 };
 
 #define QN_INBOX_SQL(name, text) const char quern_sql_##name[] = text;
 #include "client/inbox/sql.def"
@@ -59,6 +60,21 @@ bool quern_store_finish(sqlite3 *db, sqlite3_stmt *statement, struct quern_error
     return ok;
 }
 
+/* Several that open a fresh file at the same time are refused at once, whatever the busy time-out:
+ * each would wait for the others. Source: sqlite.org, "Write-Ahead Logging", "Sometimes Queries
+ * Return SQLITE_BUSY In WAL Mode". */
+static bool configure(const struct quern_inbox *inbox, sqlite3 *db, struct quern_error *err)
+{
+    int64_t end_ms = qn_clock_monotonic_ms() + inbox->busy_ms;
+    int code;
+
+    while ((code = sqlite3_exec(db, quern_sql_configure, NULL, NULL, NULL)) == SQLITE_BUSY &&
+           qn_clock_monotonic_ms() < end_ms) {
+        (void)poll(NULL, 0, BUSY_PAUSE_MS);
+    }
+    return code == SQLITE_OK || quern_store_fail(db, err);
+}
+
 bool quern_store_take(struct quern_inbox *inbox, sqlite3 **ret_db, struct quern_error *err)
 {
     sqlite3 *db = NULL;
@@ -72,7 +88,7 @@ bool quern_store_take(struct quern_inbox *inbox, sqlite3 **ret_db, struct quern_
         const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
         if (sqlite3_open_v2(inbox->path, &db, flags, NULL) != SQLITE_OK ||
             sqlite3_busy_timeout(db, (int)inbox->busy_ms) != SQLITE_OK ||
-            !quern_store_run(db, quern_sql_configure, err)) {
+            !configure(inbox, db, err)) {
             (void)quern_store_fail(db, err);
             (void)sqlite3_close(db);
             return false;

@@ -51,6 +51,12 @@ def test_a_consumer_with_a_store_of_its_own_passes(shop):
     assert counts == {"k-%03d" % n: 1 for n in range(10)}
 
 
+def test_a_body_may_have_an_idempotency_key_of_its_own(shop):
+    (shop / "good.json").write_text('{"number": "{{id}}", "idempotencyKey": "{{id}}"}')
+    seen, text = check(shop, only=["std.delete-lost"])
+    assert seen["std.delete-lost"]["verdict"] == "PASS", text
+
+
 def test_an_effect_that_is_there_twice_is_a_failure(shop):
     seen, text = check(shop, only=["std.delete-lost"], code=1, command=["--", sys.executable, str(WORKER), "--naive"])
     for one in seen.values():

@@ -95,6 +95,16 @@ def test_the_example_works_with_the_archive(flags, library, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_examples_build_from_what_is_installed(flags, tmp_path):
+    folder = TOP / "client/examples"
+    sources = [path for path in sorted(folder.glob("*.c")) if path.name not in ("example.c", "send_and_receive.c")]
+    assert sources
+    for source in sources:
+        done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, folder / "example.c", "-o",
+                   tmp_path / source.stem, *flags("--cflags", "--libs"), "-lsqlite3", "-lcurl-gnutls", "-lnettle", "-lpthread")
+        assert done.returncode == 0, done.stderr
+
+
 def declared(headers):
     texts = [re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S) for header in headers]
     return {name for text in texts for name in re.findall(r"\b(quern_\w+)\(", text)}

@@ -64,16 +64,21 @@ static void open_all(void)
     quern_store_give(inbox, db);
 }
 
+static void remove_store(const char *store)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    char name[sizeof(path) + 8];
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        (void)snprintf(name, sizeof(name), "%s%s", store, ends[i]);
+        (void)unlink(name);
+    }
+}
+
 static void close_all(void)
 {
-    char side[sizeof(path) + 4];
-
     quern_inbox_close(inbox);
-    (void)unlink(path);
-    (void)snprintf(side, sizeof(side), "%s-wal", path);
-    (void)unlink(side);
-    (void)snprintf(side, sizeof(side), "%s-shm", path);
-    (void)unlink(side);
+    remove_store(path);
 }
 
 TestSuite(inbox, .init = open_all, .fini = close_all);
@@ -275,4 +280,28 @@ Test(inbox, relay_sends_in_order_and_keeps_what_was_not_sent)
     cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 0);
     quern_text_free(url);
     live_server_stop(&server);
+}
+
+/* Instances of a consumer that are started together, on a database that is not there yet. */
+Test(inbox, can_be_opened_by_several_processes_at_once)
+{
+    enum { ROUNDS = 100, PROCESSES = 4 };
+    char fresh[sizeof(path) + 4];
+    const struct quern_inbox_options options = {.path = fresh, .consumer = "shipping"};
+
+    (void)snprintf(fresh, sizeof(fresh), "%s-n", path);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < PROCESSES; i++) {
+            struct quern_inbox *one;
+            if (fork() == 0) {
+                _exit(quern_inbox_open(&options, &one, &err) ? 0 : 1);
+            }
+        }
+        int status = 0;
+        for (int failed = 0; wait(&status) > 0;) {
+            failed += status != 0;
+            cr_expect_eq(failed, 0);
+        }
+        remove_store(fresh);
+    }
 }

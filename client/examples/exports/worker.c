@@ -1,0 +1,136 @@
+/* Makes the file of a request, once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <quern_envelope.h>
+
+#include "example.h"
+#include "exports/exports.h"
+
+enum { URL_MAX = 2048, BUSY_WAIT_S = STALE_MS / 2000 + 1 };
+
+static const struct quern_envelope_kind kinds[] = {{"export.requested", 1, 1},
+                                                   {"quern.work", 1, 1} /* of `quern check` */};
+
+struct job {
+    const struct exports *exports;
+    bool is_begun; /* the claim was ours */
+    struct quern_envelope envelope;
+};
+
+/* Best effort, for the status page alone: what is true stands in the inbox. */
+static void show(const struct exports *exports, const char *id, const char *state,
+                 const char *reason)
+{
+    sqlite3 *database = quern_example_open(sqlite3_db_filename(exports->database, "main"), "");
+
+    if (database != NULL) {
+        (void)quern_exports_note(database, id, state, NULL, reason);
+        (void)sqlite3_close(database);
+    }
+}
+
+/* The file lies under the key of the request, so a second call finds it made. A call without an
+ * answer is repeated when the message is back: the ledger says that it was begun, and the service
+ * is asked first. */
+static struct quern_result make_file(void *state, struct quern_delivery *delivery)
+{
+    struct job *job = state;
+    const struct exports *exports = job->exports;
+    const char *key = job->envelope.idempotency_key;
+    enum quern_ledger_state found;
+    struct quern_error err;
+    char url[URL_MAX];
+    char *answer = NULL;
+    long status = 0;
+
+    job->is_begun = true;
+    if (!quern_ledger_begin(exports->inbox, key, "file", &found, &answer, &err)) {
+        return quern_retry(-1);
+    }
+    quern_text_free(answer);
+    if (found == QUERN_LEDGER_DONE) {
+        return quern_done();
+    }
+    show(exports, key, "RUNNING", NULL);
+    if (found == QUERN_LEDGER_UNKNOWN) {
+        (void)snprintf(url, sizeof(url), "%s/v1/effects/%s", exports->files_url, key);
+        status = quern_example_http(url, key, NULL, CALL_TIMEOUT_MS);
+    }
+    if (status != 200) {
+        (void)snprintf(url, sizeof(url), "%s/v1/effects", exports->files_url);
+        status = quern_example_http(url, key, quern_delivery_body(delivery, NULL), CALL_TIMEOUT_MS);
+    }
+    if (status == 422) {
+        show(exports, key, "FAILED", "the service refuses it");
+        return quern_permanent("the service refuses it");
+    }
+    return status == 200 && quern_ledger_finish(exports->inbox, key, "file", "made", &err)
+               ? quern_done()
+               : quern_retry(-1);
+}
+
+static bool tell(const struct job *job, sqlite3 *transaction)
+{
+    const char *key = job->envelope.idempotency_key;
+    json_t *event = json_pack("{s:s, s:i, s:s, s:{s:s}}", "messageType", "export.finished",
+                              "schemaVersion", 1, "idempotencyKey", key, "payload", "id", key);
+    char *text = json_dumps(event, JSON_COMPACT);
+    struct quern_error err;
+
+    json_decref(event);
+    const struct quern_message message = {
+        .body = text, .body_len = text != NULL ? strlen(text) : 0, .delay_s = QUERN_NOT_GIVEN};
+    bool ok = text != NULL &&
+              quern_outbox_add(transaction, job->exports->output_queue_url, &message, &err);
+    free(text);
+    return ok;
+}
+
+/* In the transaction of the inbox: the state, the word about it, the note that it is done. */
+static struct quern_result finish(void *state, struct quern_delivery *delivery,
+                                  sqlite3 *transaction)
+{
+    const struct job *job = state;
+    const char *key = job->envelope.idempotency_key;
+    char file[URL_MAX];
+
+    (void)delivery;
+    (void)snprintf(file, sizeof(file), "%s/v1/effects/%s", job->exports->files_url, key);
+    return quern_exports_note(transaction, key, "SUCCEEDED", file, NULL) &&
+                   (job->exports->output_queue_url == NULL || tell(job, transaction))
+               ? quern_done()
+               : quern_retry(-1);
+}
+
+struct quern_result quern_exports_handle(void *state, struct quern_delivery *delivery)
+{
+    const struct exports *exports = state;
+    struct job job = {.exports = exports, .envelope = {.document = NULL}};
+    char reason[QUERN_REASON_MAX];
+    size_t len;
+    const char *body = quern_delivery_body(delivery, &len);
+
+    if (!quern_envelope_read(body, len, kinds, 2, &job.envelope, reason)) {
+        return quern_permanent(reason); /* to the dead-letter queue, by its redrive policy */
+    }
+    char *payload =
+        json_dumps(job.envelope.payload, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    const struct quern_inbox_work work = {.key = job.envelope.idempotency_key,
+                                          .payload = payload,
+                                          .payload_len = payload != NULL ? strlen(payload) : 0,
+                                          .prepare = make_file,
+                                          .apply = finish,
+                                          .state = &job};
+    struct quern_result result =
+        payload != NULL ? quern_inbox_do(exports->inbox, delivery, &work, NULL) : quern_retry(-1);
+    /* Another has the key, or had it and died: then nobody gets it for a while, and the message
+     * must not come so often meanwhile that it goes to the dead-letter queue. */
+    if (result.outcome == QUERN_RETRY && !job.is_begun) {
+        result.delay_s = BUSY_WAIT_S;
+    }
+    free(payload);
+    quern_envelope_done(&job.envelope);
+    return result;
+}

@@ -1,0 +1,166 @@
+/* A consumer whose effect is somewhere else: it calls a service, which no transaction can hold. A
+ * ledger says which calls were begun and what they answered, so a message that comes again, or a
+ * process that died in the middle of a call, knows where it stands:
+ *
+ *     nothing noted          note it, make the call
+ *     begun, no answer       nobody knows: ask the service, and repeat with the same key if need be
+ *     answered               nothing to do
+ *
+ *     QUEUE_URL=... SERVICE_URL=... ./external_call calls.db
+ *
+ * The service takes POST /v1/effects with an Idempotency-Key, and GET /v1/effects/KEY tells whether
+ * it has it: `quern check -- ./external_call {scenario}.db` has one like that. */
+#include <quern_envelope.h>
+#include <quern_inbox.h>
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "example.h"
+
+/* A claim on a key is that of a dead process when it is older than the longest work: two calls. */
+enum { CALL_TIMEOUT_MS = 5000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000, URL_MAX = 2048 };
+enum { BUSY_WAIT_S = STALE_MS / 2000 + 1 };
+
+static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
+                                                   {"quern.work", 1, 1} /* of `quern check` */};
+
+struct desk {
+    struct quern_inbox *inbox;
+    const char *service_url;
+};
+
+struct payment {
+    const struct desk *desk;
+    bool is_begun; /* the claim was ours */
+    struct quern_envelope envelope;
+};
+
+static long ask_whether_paid(const struct desk *desk, const char *key)
+{
+    char url[URL_MAX];
+
+    (void)snprintf(url, sizeof(url), "%s/v1/effects/%s", desk->service_url, key);
+    return quern_example_http(url, key, NULL, CALL_TIMEOUT_MS);
+}
+
+static long pay(const struct desk *desk, const char *key, const char *body)
+{
+    char url[URL_MAX];
+
+    (void)snprintf(url, sizeof(url), "%s/v1/effects", desk->service_url);
+    return quern_example_http(url, key, body, CALL_TIMEOUT_MS);
+}
+
+/* Outside of any transaction. */
+static struct quern_result pay_once(void *state, struct quern_delivery *delivery)
+{
+    struct payment *payment = state;
+    const struct desk *desk = payment->desk;
+    const char *key = payment->envelope.idempotency_key;
+    enum quern_ledger_state found;
+    struct quern_error err;
+    char *answer = NULL;
+
+    payment->is_begun = true;
+    if (!quern_ledger_begin(desk->inbox, key, "pay", &found, &answer, &err)) {
+        return quern_retry(-1);
+    }
+    quern_text_free(answer);
+    if (found == QUERN_LEDGER_DONE) {
+        return quern_done();
+    }
+    /* What was begun may have been done: a look is cheaper than a second call, and for a service
+     * that knows no keys it is all there is. */
+    bool is_paid = found == QUERN_LEDGER_UNKNOWN && ask_whether_paid(desk, key) == 200;
+    long status = is_paid ? 200 : pay(desk, key, quern_delivery_body(delivery, NULL));
+    if (status == 422) {
+        return quern_permanent("the service refuses it");
+    }
+    /* No answer, or one that is no decision: the ledger says "begun" until the message is back. */
+    return status == 200 && quern_ledger_finish(desk->inbox, key, "pay", "paid", &err)
+               ? quern_done()
+               : quern_retry(-1);
+}
+
+/* The program's own record of it goes here, in one transaction with the note that it is done. */
+static struct quern_result write_down(void *state, struct quern_delivery *delivery,
+                                      sqlite3 *transaction)
+{
+    const struct payment *payment = state;
+    const char *const row[] = {payment->envelope.idempotency_key, NULL};
+
+    (void)delivery;
+    return quern_example_sql(transaction, "INSERT INTO payments VALUES (?)", row, NULL, NULL)
+               ? quern_done()
+               : quern_retry(-1);
+}
+
+static struct quern_result handle(void *state, struct quern_delivery *delivery)
+{
+    const struct desk *desk = state;
+    struct payment payment = {.desk = desk, .envelope = {.document = NULL}};
+    char reason[QUERN_REASON_MAX];
+    size_t len;
+    const char *body = quern_delivery_body(delivery, &len);
+
+    if (!quern_envelope_read(body, len, kinds, 2, &payment.envelope, reason)) {
+        return quern_permanent(reason);
+    }
+    char *payload =
+        json_dumps(payment.envelope.payload, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    const struct quern_inbox_work work = {.key = payment.envelope.idempotency_key,
+                                          .payload = payload,
+                                          .payload_len = payload != NULL ? strlen(payload) : 0,
+                                          .prepare = pay_once,
+                                          .apply = write_down,
+                                          .state = &payment};
+    struct quern_result result =
+        payload != NULL ? quern_inbox_do(desk->inbox, delivery, &work, NULL) : quern_retry(-1);
+    /* Another has the key, or had it and died: then nobody gets it for a while, and the message
+     * must not come so often meanwhile that it goes to the dead-letter queue. */
+    if (result.outcome == QUERN_RETRY && !payment.is_begun) {
+        result.delay_s = BUSY_WAIT_S;
+    }
+    free(payload);
+    quern_envelope_done(&payment.envelope);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    const char *sink_url = getenv("QUERN_SINK_URL"); /* of `quern check` */
+    struct desk desk = {.service_url = sink_url != NULL ? sink_url : getenv("SERVICE_URL")};
+    struct quern_error err;
+
+    if (argc != 2 || desk.service_url == NULL) {
+        (void)fprintf(stderr, "usage: QUEUE_URL=URL SERVICE_URL=URL external_call DATABASE\n");
+        return 2;
+    }
+    quern_example_begin();
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    sqlite3 *database =
+        quern_example_open(argv[1], "CREATE TABLE IF NOT EXISTS payments (payment_key TEXT)");
+    if (database == NULL) {
+        return 1;
+    }
+    (void)sqlite3_close(database);
+    const struct quern_inbox_options kept = {
+        .path = argv[1], .consumer = "payments", .stale_ms = STALE_MS};
+    if (!quern_inbox_open(&kept, &desk.inbox, &err)) {
+        (void)fprintf(stderr, "%s: %s\n", argv[1], err.message);
+        return 1;
+    }
+    const struct quern_consumer_options options = {
+        .queue_url = getenv("QUEUE_URL"),
+        .handler = handle,
+        .state = &desk,
+        .allows_short_leases = true, /* those of `quern check` are */
+    };
+    int status = quern_example_run(&options);
+    quern_inbox_close(desk.inbox);
+    curl_global_cleanup();
+    return status;
+}
