@@ -11,7 +11,8 @@
 /* Bodies that the user gives. */
 enum { QN_BODY_GOOD, QN_BODY_POISON, QN_BODY_SLOW, QN_BODY_KINDS };
 
-enum { QN_OPTIONS_LIST_MAX = 64, QN_OPTIONS_JOBS_MAX = 64 };
+/* A list of all scenarios with their variants has room. */
+enum { QN_OPTIONS_LIST_MAX = 256, QN_OPTIONS_JOBS_MAX = 64 };
 
 struct qn_text_list {
     const char *items[QN_OPTIONS_LIST_MAX + 1]; /* ends in NULL */

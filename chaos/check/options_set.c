@@ -49,7 +49,8 @@ static bool add(const char *called, const char *text, struct qn_text_list *list,
                 struct qn_error *err)
 {
     if (list->count == QN_OPTIONS_LIST_MAX) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s is given too often", called);
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s is given at most %d times", called,
+                       QN_OPTIONS_LIST_MAX);
     }
     list->items[list->count++] = text;
     return true;

@@ -10,7 +10,7 @@ static struct qn_error err;
 static struct qn_arena arena;
 
 /* What the options point to lives as long as the test. */
-static char *words[64];
+static char *words[2 * QN_OPTIONS_LIST_MAX + 8];
 
 /* The words of the command line, the last one NULL. */
 static bool read_words(const char *first, ...)
@@ -80,6 +80,26 @@ Test(options, each_option_is_read)
     cr_expect(options.sink_busy_is_409);
     cr_expect_eq(options.sink_capacity, 3);
     cr_expect_str_eq(options.environment.items[0], "Q={queue_url}");
+}
+
+Test(options, each_scenario_may_be_named_on_its_own)
+{
+    int count = 0;
+
+    words[count++] = (char *)(uintptr_t) "check";
+    for (int i = 0; i < QN_OPTIONS_LIST_MAX; i++) {
+        words[count++] = (char *)(uintptr_t) "--only";
+        words[count++] = (char *)(uintptr_t) "fifo.order";
+    }
+    int list_end = count;
+    words[count++] = (char *)(uintptr_t) "--";
+    words[count++] = (char *)(uintptr_t) "x";
+    words[count] = NULL;
+    cr_assert(qn_options_read(count, words, &options, &err), "%s", err.message);
+    cr_expect_eq(options.only.count, QN_OPTIONS_LIST_MAX);
+    words[list_end] = (char *)(uintptr_t) "--only=std.*";
+    cr_expect_not(qn_options_read(list_end + 1, words, &options, &err));
+    cr_expect_str_eq(err.message, "--only is given at most 256 times");
 }
 
 Test(options, declarations_are_read_and_the_last_pair_of_a_name_counts)
