@@ -33,10 +33,11 @@ static const struct {
     {"msg.dlq", QN_TARGET_SQS},     {"msg.delete", QN_TARGET_SQS},
     {"work.begin", QN_TARGET_SINK}, {"work.commit", QN_TARGET_SINK},
     {"reject", QN_TARGET_SINK},     {"reconcile", QN_TARGET_SINK},
-    {"lookup", QN_TARGET_SINK},     {"ready", QN_TARGET_SINK},
-    {"invoke", QN_TARGET_LAMBDA},   {"response", QN_TARGET_LAMBDA},
-    {"init", QN_TARGET_LAMBDA},     {"spawn", QN_TARGET_PROC},
-    {"exit", QN_TARGET_PROC},       {"tick", QN_TARGET_CLOCK},
+    {"lookup", QN_TARGET_SINK},     {"fetch", QN_TARGET_SINK},
+    {"ready", QN_TARGET_SINK},      {"invoke", QN_TARGET_LAMBDA},
+    {"response", QN_TARGET_LAMBDA}, {"init", QN_TARGET_LAMBDA},
+    {"spawn", QN_TARGET_PROC},      {"exit", QN_TARGET_PROC},
+    {"tick", QN_TARGET_CLOCK},
 };
 
 enum {

@@ -2,6 +2,7 @@
 #include "chaos/check/body.h"
 
 #include "chaos/check/json_text.h"
+#include "chaos/check/object.h"
 #include "server/base/clock.h"
 #include "server/base/random.h"
 #include "server/model/limits.h"
@@ -88,9 +89,8 @@ static void append_envelope(struct qn_buf *body, const struct qn_load_message *m
         QN_STR_ARG(message->k));
 }
 
-/* What must not turn up in a log. */
-static unsigned canary_of(const struct qn_load_message *message,
-                          const struct qn_load_options *options)
+unsigned qn_body_canary(const struct qn_load_message *message,
+                        const struct qn_load_options *options)
 {
     struct qn_random canary;
 
@@ -113,11 +113,12 @@ static void append_body(struct qn_buf *body, const struct qn_load_message *messa
                          "\"payload\":{\"id\":\"%.*s\",\"entity\":\"%.*s\",\"version\":%lld,"
                          "\"canary\":\"CANARY-%04x\"",
                          QN_STR_ARG(message->id), QN_STR_ARG(message->entity),
-                         (long long)message->version, canary_of(message, options));
+                         (long long)message->version, qn_body_canary(message, options));
     if (text != NULL) {
         qn_buf_append_literal(body, ",\"text\":");
         qn_buf_append_json_string(body, qn_str_from_cstr(text));
     }
+    qn_object_append_reference(body, message, options);
     qn_buf_init(&tail, SIZE_MAX / 2);
     qn_buf_append_literal(&tail, "},");
     append_script(&tail, &message->script);
@@ -176,7 +177,8 @@ void qn_body_make(struct qn_load_message *message, const struct qn_load_options 
     } else {
         message->body = qn_arena_copy(arena, qn_buf_str(&body));
     }
-    message->attributes = odd == ODD_TYPED ? typed_attributes(canary_of(message, options)) : NULL;
+    message->attributes =
+        odd == ODD_TYPED ? typed_attributes(qn_body_canary(message, options)) : NULL;
     message->system_attributes = odd == ODD_TRACED ? trace_header() : NULL;
     qn_buf_done(&body);
 }

@@ -32,6 +32,14 @@ static struct qn_str seen_from_there(struct qn_running *run, const struct qn_ins
                            QN_STR_ARG(qn_str_from(text, here.len)));
 }
 
+struct qn_str qn_running_sink_url(struct qn_running *run)
+{
+    const char *host = run->options->endpoint_host;
+
+    return qn_arena_format(&run->arena, "http://%s:%d", host != NULL ? host : HERE,
+                           qn_sink_port(run->sink));
+}
+
 /* What stands for a placeholder, or none. */
 static struct qn_str value_of(struct qn_running *run, const struct qn_instance *instance,
                               struct qn_str name)
@@ -65,8 +73,7 @@ static struct qn_str value_of(struct qn_running *run, const struct qn_instance *
         return qn_arena_format(&run->arena, "%d", port_of(run, instance));
     }
     if (qn_str_equal(name, QN_STR("sink"))) {
-        return qn_arena_format(&run->arena, "http://%s:%d", host != NULL ? host : HERE,
-                               qn_sink_port(run->sink));
+        return qn_running_sink_url(run);
     }
     if (qn_str_equal(name, QN_STR("instance"))) {
         return qn_arena_format(&run->arena, "%d", instance->number);

@@ -29,6 +29,7 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_RECONCILE] = "reconcile",
     [QN_CHECK_STATE] = "state",
     [QN_CHECK_LOOKUP] = "lookup",
+    [QN_CHECK_FETCH] = "fetch",
     [QN_CHECK_PROC] = "proc",
     [QN_CHECK_EFFECT_COUNT] = "effect.count",
     [QN_CHECK_LOG] = "log",

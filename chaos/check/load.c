@@ -5,6 +5,7 @@
 
 #include "chaos/check/bodies.h"
 #include "chaos/check/body.h"
+#include "chaos/check/object.h"
 #include "server/model/limits.h"
 
 enum { BATCH = 10 };
@@ -86,7 +87,10 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         message->id = qn_arena_format(&load->arena, "%.*s-%03zu", QN_STR_ARG(load->tag), index);
         message->body = qn_bodies_make(maker->options->check, message, &load->arena);
     } else {
-        qn_body_make(message, maker->options, spec->size_bytes, &load->arena);
+        message->object = spec->object;
+        qn_object_make(message, maker->options, spec->size_bytes, &load->arena);
+        qn_body_make(message, maker->options, spec->object == QN_OBJECT_NONE ? spec->size_bytes : 0,
+                     &load->arena);
     }
     load->count++;
 }
@@ -125,6 +129,9 @@ static void name_messages(struct qn_load *load, const struct qn_scenario *scenar
         if (message->copy == 1) {
             *(struct qn_load_message **)qn_table_at(&load->by_name, message->id) = message;
             *(struct qn_load_message **)qn_table_at(&load->by_name, message->k) = message;
+        }
+        if (message->copy == 1 && !qn_str_is_none(message->object_name)) {
+            *(struct qn_load_message **)qn_table_at(&load->by_name, message->object_name) = message;
         }
     }
     for (size_t i = 0; i < scenario->load_count; i++) {
@@ -189,6 +196,9 @@ const struct qn_load_message *qn_load_find(const struct qn_load *load, struct qn
 
 bool qn_load_is_dead(const struct qn_load_message *message, int64_t max_receive)
 {
+    if (message->object == QN_OBJECT_MISSING || message->object == QN_OBJECT_CHANGED) {
+        return true;
+    }
     switch (message->outcome) {
     case QN_LOAD_PERM:
     case QN_LOAD_BADJSON:

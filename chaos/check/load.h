@@ -25,6 +25,9 @@ struct qn_load_message {
     struct qn_str entity;
     struct qn_str tenant;
     struct qn_effect_script script;
+    enum qn_load_object object;
+    struct qn_str object_name; /* SHA-256 of what was sent, in hexadecimal; none without one */
+    struct qn_str content;     /* of the object, as it was sent */
 };
 
 struct qn_load {
@@ -33,8 +36,8 @@ struct qn_load {
     size_t count;                     /* copies are messages of their own */
     size_t sent_count;
     struct qn_str tag;       /* with bodies of the user's: what the ids begin with */
-    struct qn_table by_name; /* struct qn_load_message *, by key, by id, by the key's other name and
-                                by the message id of the queue */
+    struct qn_table by_name; /* struct qn_load_message *, by key, by id, by the key's other name, by
+                                the message id of the queue and by the name of its object */
 };
 
 struct qn_load_options {
@@ -44,6 +47,7 @@ struct qn_load_options {
     int64_t now_ms; /* virtual */
     const struct qn_terms *terms;
     const struct qn_check_options *check; /* NULL: bodies of the harness's own */
+    struct qn_str sink_url;               /* where objects lie that messages point to */
 };
 
 /* Where messages go, and who writes it down. */
@@ -58,7 +62,8 @@ void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
                   const struct qn_load_options *options);
 /* Accepts a zeroed load. */
 void qn_load_done(struct qn_load *load);
-/* By key, id, other name or message id of the queue; NULL when it is none of them. */
+/* By key, id, other name, message id of the queue or name of its object; NULL when it is none of
+ * them. */
 const struct qn_load_message *qn_load_find(const struct qn_load *load, struct qn_str name);
 /* Whether the message cannot succeed, so that it belongs into the dead-letter queue. */
 bool qn_load_is_dead(const struct qn_load_message *message, int64_t max_receive);

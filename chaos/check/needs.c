@@ -63,6 +63,11 @@ static bool has_retry_queue(const struct known *known)
     return known->options->retry_queue != NULL;
 }
 
+static bool has_references(const struct known *known)
+{
+    return known->options->references;
+}
+
 static bool receives_batches(const struct known *known)
 {
     return !known->learned->is_known || known->learned->batch > 1;
@@ -94,6 +99,8 @@ static const struct need {
      "needs the name of the queue that the consumer publishes to (--output-queue NAME)"},
     {"retry_queue", has_retry_queue,
      "needs the name of the queue that the consumer sends failed messages to (--retry-queue NAME)"},
+    {"references", has_references,
+     "needs a consumer that fetches what its messages point to (--references)"},
     {"batch_receive", receives_batches,
      "needs a consumer that asks for several messages at once, and this one asks for one"},
     {"mapping", has_mapping,
@@ -131,7 +138,9 @@ static const char *lacks_sink(const struct qn_scenario *scenario, const struct k
     bool has_poison = !qn_str_is_none(known->options->body_texts[QN_BODY_POISON]);
 
     for (size_t i = 0; i < scenario->fault_count; i++) {
-        if (scenario->faults[i].rule->target == QN_TARGET_SINK) {
+        const struct qn_rule *rule = scenario->faults[i].rule;
+        bool is_of_objects = qn_str_equal(rule->event, QN_STR("fetch")); /* no effects are sent */
+        if (rule->target == QN_TARGET_SINK && !is_of_objects) {
             return "needs the effect sink, where one of its faults happens";
         }
     }
@@ -156,7 +165,9 @@ static const char *lacks_sink(const struct qn_scenario *scenario, const struct k
 static bool is_about_failures(const struct qn_scenario *scenario)
 {
     for (size_t i = 0; i < scenario->load_count; i++) {
-        if (scenario->loads[i].outcome != QN_LOAD_OK && scenario->loads[i].outcome != QN_LOAD_ODD) {
+        const struct qn_scenario_load *load = &scenario->loads[i];
+        if ((load->outcome != QN_LOAD_OK && load->outcome != QN_LOAD_ODD) ||
+            load->object != QN_OBJECT_NONE) {
             return true;
         }
     }

@@ -71,6 +71,7 @@ struct qn_check_options {
     const char *fifo_on_failure;     /* stop, skip */
     const char *retry_queue;         /* NULL: none */
     const char *output_queue;        /* NULL: none */
+    bool references;                 /* it fetches what its messages point to */
     struct qn_text_list expect_exit; /* codes; empty: 0 and 143 */
     const char *restart;             /* always, on-failure, never */
     const char *fault_names;         /* of the only scenario: these of its rules; NULL: all */

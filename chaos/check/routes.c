@@ -12,7 +12,7 @@ struct parked {
     int64_t number; /* below 0, so that it is no run of the ledger */
     int64_t due_ms; /* INT64_MAX: when it is released, if ever */
     void *owner;
-    struct qn_effect_answer answer; /* its text is a literal */
+    struct qn_effect_answer answer; /* its text is a literal, or outlives the routes */
 };
 
 struct qn_routes {
@@ -180,10 +180,10 @@ static void park(const struct call *call, int64_t number, int64_t due_ms,
 
 /* Asks the rules about a call that is answered at once, and records it unless a rule keeps it from
  * being carried out. */
-static void conclude(const struct call *call, struct qn_check_event *event, const char *text)
+static void conclude_with(const struct call *call, struct qn_check_event *event,
+                          struct qn_effect_answer answer)
 {
     const struct qn_effects_options *o = &call->routes->options.effects;
-    struct qn_effect_answer answer = {.status = (int)event->status, .text = qn_str_from_cstr(text)};
     struct qn_effect_verdict verdict = {.fate = QN_EFFECT_GO_ON};
     int64_t number = --call->routes->last_number;
     int64_t due_ms = call->now_ms + verdict.delay_ms;
@@ -210,6 +210,13 @@ static void conclude(const struct call *call, struct qn_check_event *event, cons
     } else {
         o->answer(o->state, call->owner, &answer);
     }
+}
+
+static void conclude(const struct call *call, struct qn_check_event *event, const char *text)
+{
+    conclude_with(
+        call, event,
+        (struct qn_effect_answer){.status = (int)event->status, .text = qn_str_from_cstr(text)});
 }
 
 static void get_effect(const struct call *call)
@@ -360,15 +367,36 @@ static void put_blob(const struct call *call)
     }
 }
 
+/* Of a message of the load. */
+static void get_object(const struct call *call, int status, struct qn_str k, struct qn_str content)
+{
+    struct qn_effect_answer full = {.status = status, .text = content};
+    struct qn_check_event event;
+
+    full.type = status == 200 ? "application/octet-stream" : NULL;
+    qn_check_event_init(&event, NULL, QN_CHECK_FETCH);
+    event.k = k;
+    event.status = status;
+    event.instance = instance_of(call, k);
+    conclude_with(call, &event, full);
+}
+
 static void get_blob(const struct call *call)
 {
-    const struct qn_effects_options *o = &call->routes->options.effects;
+    const struct qn_routes_options *options = &call->routes->options;
+    const struct qn_effects_options *o = &options->effects;
     struct qn_effect_answer full = {.status = 200, .type = "application/octet-stream"};
+    struct qn_str content = QN_STR("{\"error\":\"there is no such blob\"}");
+    struct qn_str k;
+    int status =
+        options->object_of != NULL ? options->object_of(o->state, call->rest, &k, &content) : 0;
 
-    if (qn_blobs_get(call->routes->blobs, call->rest, &full.text)) {
+    if (status != 0) {
+        get_object(call, status, k, content);
+    } else if (qn_blobs_get(call->routes->blobs, call->rest, &full.text)) {
         o->answer(o->state, call->owner, &full);
     } else {
-        answer(call, 404, "{\"error\":\"there is no such blob\"}");
+        answer(call, 404, content.ptr);
     }
 }
 

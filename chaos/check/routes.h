@@ -21,6 +21,10 @@ struct qn_routes_options {
     /* The access key of the instance that called: by the header X-Quern-Instance if there is one,
      * else by the key. None: unknown. */
     struct qn_str (*instance_of)(void *state, struct qn_str header, struct qn_str k);
+    /* What lies under a name that a message of the load points to, and the message's key. A status;
+     * 0: no message does. NULL: none does. */
+    int (*object_of)(void *state, struct qn_str name, struct qn_str *ret_k,
+                     struct qn_str *ret_content);
     /* The business key of a message that is named by payload.id. None: unknown. */
     struct qn_str (*key_of_id)(void *state, struct qn_str id);
 };

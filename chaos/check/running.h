@@ -130,6 +130,8 @@ void qn_running_tell(const struct qn_check_event *event);
 
 /* environment.c */
 enum { QN_ENVIRONMENT_MAX = 128 };
+/* Of the effect sink, as the consumer reaches it. */
+struct qn_str qn_running_sink_url(struct qn_running *run);
 /* Fills in {queue_url} and the others; braces around anything else stay. The text lies in the run's
  * arena. */
 const char *qn_instance_fill_in(struct qn_running *run, const struct qn_instance *instance,

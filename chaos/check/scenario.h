@@ -24,6 +24,15 @@ enum qn_load_outcome {
 
 enum { QN_LOAD_FAILS_ALWAYS = -1 };
 
+/* The object that a message points to. */
+enum qn_load_object {
+    QN_OBJECT_NONE, /* the message has all */
+    QN_OBJECT_STORED,
+    QN_OBJECT_MISSING, /* nobody has it */
+    QN_OBJECT_CHANGED, /* other bytes, as many, lie in its place */
+    QN_OBJECTS
+};
+
 struct qn_scenario_load {
     enum qn_load_outcome outcome;
     int64_t count;
@@ -36,8 +45,9 @@ struct qn_scenario_load {
     struct qn_str at;    /* an expression: so long after readiness; none: before the start */
     int64_t rate;        /* per second from then on; 0: all at once */
     struct qn_str lasts; /* an expression: so long at that rate, in place of count; or none */
-    int64_t size_bytes;  /* of each body, at least; 0: as it comes */
-    struct qn_str key;   /* another name of the first one's key, or none */
+    int64_t size_bytes;  /* of each body, or of what it points to; 0: as it comes */
+    enum qn_load_object object;
+    struct qn_str key; /* another name of the first one's key, or none */
 };
 
 struct qn_scenario_fault {

@@ -1,7 +1,7 @@
 /* The load of a scenario: one line per kind of message.
  *
  *   OUTCOME [count=N] [work=EXPR] [fails=N|always] [groups=N | group=NAME] [copies=N] [versions=N]
- *           [at=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME] */
+ *           [at=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME] [ref=stored|missing|changed] */
 #include "chaos/check/scenario_reader.h"
 #include "server/model/limits.h"
 
@@ -11,6 +11,12 @@ static const char *const outcomes[QN_LOAD_OUTCOMES] = {
     [QN_LOAD_OK] = "ok",     [QN_LOAD_FLAKY] = "flaky",     [QN_LOAD_PERM] = "perm",
     [QN_LOAD_HANG] = "hang", [QN_LOAD_BADJSON] = "badjson", [QN_LOAD_SCHEMA99] = "schema99",
     [QN_LOAD_BOMB] = "bomb", [QN_LOAD_ODD] = "odd",
+};
+
+static const char *const objects[QN_OBJECTS] = {
+    [QN_OBJECT_STORED] = "stored",
+    [QN_OBJECT_MISSING] = "missing",
+    [QN_OBJECT_CHANGED] = "changed",
 };
 
 const char *qn_load_outcome_name(enum qn_load_outcome outcome)
@@ -94,6 +100,19 @@ static bool set_text(struct line *line, size_t i, struct qn_str value)
                                                   texts[i].name, QN_STR_ARG(value));
 }
 
+static bool set_object(struct line *line, struct qn_str value)
+{
+    for (size_t i = QN_OBJECT_STORED; i < QN_OBJECTS; i++) {
+        if (qn_str_equal(value, qn_str_from_cstr(objects[i]))) {
+            line->load->object = (enum qn_load_object)i;
+            return true;
+        }
+    }
+    return qn_scenario_mistake(line->reader, line->place, line->text,
+                               "ref=%.*s: what a message points to is stored, missing or changed",
+                               QN_STR_ARG(value));
+}
+
 static bool set(struct line *line, struct qn_str word)
 {
     struct qn_str value;
@@ -109,9 +128,13 @@ static bool set(struct line *line, struct qn_str word)
             return set_text(line, i, value);
         }
     }
+    if (qn_str_equal(name, QN_STR("ref"))) {
+        return set_object(line, value);
+    }
     return qn_scenario_mistake(line->reader, line->place, line->text,
                                "%.*s: expected count, work, fails, groups, group, copies, "
-                               "versions, at, rate, for, size or key, each with = and no blanks",
+                               "versions, at, rate, for, size, key or ref, each with = and no "
+                               "blanks",
                                QN_STR_ARG(word));
 }
 

@@ -4,6 +4,7 @@
 #include "chaos/check/bodies.h"
 #include "chaos/check/declared.h"
 #include "chaos/check/json_text.h"
+#include "chaos/check/object.h"
 #include "chaos/check/report/report.h"
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
@@ -164,6 +165,19 @@ static struct qn_str key_of_id(void *state, struct qn_str id)
     return message != NULL ? message->k : QN_STR_NONE;
 }
 
+static int object_of(void *state, struct qn_str name, struct qn_str *ret_k,
+                     struct qn_str *ret_content)
+{
+    struct qn_running *run = state;
+    const struct qn_load_message *message = qn_load_find(&run->load, name);
+
+    if (message == NULL || !qn_str_equal(message->object_name, name)) {
+        return 0;
+    }
+    *ret_k = message->k;
+    return qn_object_get(message, &run->arena, ret_content);
+}
+
 static struct qn_str instance_of(void *state, struct qn_str header, struct qn_str k)
 {
     struct qn_running *run = state;
@@ -215,6 +229,7 @@ static bool open_sink(struct qn_running *run, struct qn_error *err)
         .bind = run->options->bind_address,
         .instance_of = instance_of,
         .key_of_id = key_of_id,
+        .object_of = object_of,
     };
 
     return qn_sink_open(&options, &run->sink, err);
@@ -255,6 +270,9 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
     if (run->options->slack_ms >= 0) {
         run->terms.in.slack_ms = run->options->slack_ms;
     }
+    if (!open_sink(run, err)) {
+        return false;
+    }
     const struct qn_load_options load = {
         .is_fifo = run->options->is_fifo,
         .seed = run->seed,
@@ -262,6 +280,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         .now_ms = qn_recorder_now_ms(&run->recorder),
         .terms = &run->terms,
         .check = run->options,
+        .sink_url = qn_running_sink_url(run),
     };
     qn_load_init(&run->load, run->scenario, &load);
     if (!qn_running_create_queues(run, err)) {
@@ -271,7 +290,7 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
                   run->instance_limit == 1 ? qn_str_from_cstr(run->instances[0].name)
                                            : QN_STR_NONE);
     write_header(run);
-    return open_sink(run, err) && add_rules(run, err);
+    return add_rules(run, err);
 }
 
 void qn_running_tear_down(struct qn_running *run)

@@ -26,7 +26,8 @@ enum {
     HEX_CHARS = 2 * SHA256_DIGEST_SIZE + 1
 };
 
-static const struct quern_envelope_kind kinds[] = {{"document.stored", 1, 1}};
+static const struct quern_envelope_kind kinds[] = {{"document.stored", 1, 1},
+                                                   {"quern.work", 1, 1} /* of `quern check` */};
 
 struct object {
     char *bytes;
@@ -190,7 +191,7 @@ static struct quern_result handle(void *inbox, struct quern_delivery *delivery)
     size_t len;
     const char *body = quern_delivery_body(delivery, &len);
 
-    if (!quern_envelope_read(body, len, kinds, 1, &document.envelope, reason)) {
+    if (!quern_envelope_read(body, len, kinds, 2, &document.envelope, reason)) {
         return quern_permanent(reason);
     }
     char *payload =
@@ -224,7 +225,11 @@ static int consume(const char *path)
     }
     (void)sqlite3_close(database);
     const struct quern_consumer_options options = {
-        .queue_url = getenv("QUEUE_URL"), .handler = handle, .state = inbox};
+        .queue_url = getenv("QUEUE_URL"),
+        .handler = handle,
+        .state = inbox,
+        .allows_short_leases = true, /* those of `quern check` are */
+    };
     int status = quern_example_run(&options);
     quern_inbox_close(inbox);
     return status;

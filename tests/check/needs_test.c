@@ -90,6 +90,13 @@ Test(needs, queues_must_be_named)
     cr_expect(are_met("output_queue") && are_met("retry_queue"));
 }
 
+Test(needs, references_are_followed_by_who_says_so)
+{
+    expect_reason("references", "--references");
+    options.references = true;
+    cr_expect(are_met("references"));
+}
+
 Test(needs, batches_are_what_was_seen)
 {
     cr_expect(are_met("batch_receive"));

@@ -106,9 +106,9 @@ Test(options, declarations_are_read_and_the_last_pair_of_a_name_counts)
 {
     cr_assert(READ("--prefetch", "6", "--work-max", "12h", "--heartbeat", "no", "--idempotency",
                    "message-id", "--at-most-once", "--poison", "discard", "--fifo-on-failure",
-                   "skip", "--retry-queue", "r", "--output-queue", "o", "--expect-exit", "0",
-                   "--expect-exit=3", "--restart", "on-failure", "--env", "A=1", "--env",
-                   "B=", "--env", "A=x=y", "--waive", "std.*=agreed", "--", "x"),
+                   "skip", "--retry-queue", "r", "--output-queue", "o", "--references",
+                   "--expect-exit", "0", "--expect-exit=3", "--restart", "on-failure", "--env",
+                   "A=1", "--env", "B=", "--env", "A=x=y", "--waive", "std.*=agreed", "--", "x"),
               "%s", err.message);
     cr_expect_eq(options.prefetch, 6);
     cr_expect_eq(options.work_max_ms, 12 * 3600000);
@@ -119,6 +119,7 @@ Test(options, declarations_are_read_and_the_last_pair_of_a_name_counts)
     cr_expect_str_eq(options.fifo_on_failure, "skip");
     cr_expect_str_eq(options.retry_queue, "r");
     cr_expect_str_eq(options.output_queue, "o");
+    cr_expect(options.references);
     cr_expect_str_eq(options.restart, "on-failure");
     cr_expect_eq(options.expect_exit.count, 2);
     cr_expect_eq(options.environment.count, 2);
