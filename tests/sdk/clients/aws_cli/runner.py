@@ -4,12 +4,17 @@
 
 The second word says how the program takes bytes inside JSON arguments (version 1 takes the text
 itself, version 2 base64); the third how its receive-message names the list of system attributes.
+
+Most of what the program does for a call is to load its modules. So one process has loaded them, and a
+fork of it runs the program's own script for each call.
 """
 
 import base64
 import json
+import multiprocessing
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -17,6 +22,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 LONGEST_ARGUMENT = 100_000  # Linux takes 128 KiB in one argument
+LIMIT_S = 120
+forks = multiprocessing.get_context("forkserver")
 WORD_ENDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 REFUSED = re.compile(
     r"An error occurred \((?P<code>[^)]*)\) when calling the \w+ operation"
@@ -64,6 +71,29 @@ def arguments(members, raw_bytes, folder):
     return words
 
 
+def be_program(command, folder):
+    """What a process of its own does: becomes the program, with files for what it prints."""
+    for descriptor, name in enumerate((os.devnull, os.path.join(folder, "1"), os.path.join(folder, "2"))):
+        os.dup2(os.open(name, os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT), descriptor)
+    sys.argv = command
+    runpy.run_path(command[0], run_name="__main__")
+
+
+def run(command, folder):
+    """The exit code, and what was printed on stdout and on stderr."""
+    process = forks.Process(target=be_program, args=(command, folder))
+    process.start()
+    process.join(LIMIT_S)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+    printed = []
+    for name in ("1", "2"):
+        with open(os.path.join(folder, name), "rb") as file:
+            printed.append(file.read())
+    return process.exitcode, *printed
+
+
 def call(program, raw_bytes, system_attributes, request):
     members = dict(request["members"])
     if "SystemAttributeNames" in members:
@@ -71,15 +101,15 @@ def call(program, raw_bytes, system_attributes, request):
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "--endpoint-url", request["endpoint"], "--output", "json"]
         command += ["sqs", kebab(request["action"])] + arguments(members, raw_bytes, folder)
-        done = subprocess.run(command, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
-    if done.returncode == 0:
-        text = done.stdout.decode()
+        code, out, err = run(command, folder)
+    if code == 0:
+        text = out.decode()
         return {"output": output_value(json.loads(text)) if text.strip() else {}}
-    text = done.stderr.decode(errors="replace").strip()
+    text = err.decode(errors="replace").strip()
     refused = REFUSED.search(text)
     if refused:
         return {"error": refused.groupdict()}
-    return {"broken": "exit %d: %s" % (done.returncode, text[-600:])}
+    return {"broken": "exit %d: %s" % (code, text[-600:])}
 
 
 def answer(settings, request):
@@ -101,6 +131,7 @@ def main():
     program, bytes_form, system_attributes = sys.argv[1:]
     version = subprocess.run([program, "--version"], capture_output=True, check=True)
     say({"client": (version.stdout or version.stderr).decode().split()[0].replace("/", " ")})
+    forks.set_forkserver_preload(["__main__", "awscli.clidriver", "awscli.handlers"])
     settings = (program, bytes_form == "raw", system_attributes)
     with ThreadPoolExecutor(max_workers=8) as pool:
         for line in sys.stdin:
