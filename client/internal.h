@@ -74,6 +74,8 @@ bool quern_http_exchange(struct quern_client *client, struct quern_exchange *exc
 
 /* Codec: jansson values to bytes and back. */
 void quern_json_write(const json_t *value, struct qn_buf *buf);
+/* The same for any order of the members. */
+void quern_json_write_sorted(const json_t *value, struct qn_buf *buf);
 /* NULL when the bytes are not one JSON value. An empty text is an empty object. */
 json_t *quern_json_read(struct qn_str text);
 /* Fills err from the body of an error answer. */

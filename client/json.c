@@ -21,6 +21,12 @@ void quern_json_write(const json_t *value, struct qn_buf *buf)
     (void)json_dump_callback(value, append_piece, buf, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
+void quern_json_write_sorted(const json_t *value, struct qn_buf *buf)
+{
+    (void)json_dump_callback(value, append_piece, buf,
+                             JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+}
+
 json_t *quern_json_read(struct qn_str text)
 {
     if (text.len == 0) {

@@ -15,7 +15,15 @@
  *   and sends every deletion that is due.
  *
  * What it cannot promise is that a message comes once: SQS does not. The handler must bear being
- * called twice for one message; client/inbox.h keeps it from doing so twice.
+ * called twice for one message, or the effect goes through an inbox.
+ *
+ * A message passes these stages, of which only the handler has to be there:
+ *
+ *   envelope    `kinds`: the body is one of ours              no: permanent
+ *   validation  `validate`: what it says makes sense          no: permanent
+ *   gate        `inbox`, `identify`: its key is not done yet  done: deleted, and not done again
+ *   work        `handler`, and with an inbox `apply`          what they say
+ *   decision    delete, give back, or put aside and delete
  *
  * Threads. The runtime starts its own: `workers` of them call the handler, and a few receive,
  * extend and delete. Handlers of several messages run at the same time and share only what the
@@ -32,6 +40,10 @@ extern "C" {
 #endif
 
 struct quern_consumer;
+struct quern_envelope;      /* quern_envelope.h */
+struct quern_envelope_kind; /* quern_envelope.h */
+struct quern_inbox;         /* quern_inbox.h */
+struct sqlite3;
 
 /* ---- one message in hand ---- */
 
@@ -44,6 +56,8 @@ const char *quern_delivery_body(const struct quern_delivery *delivery, size_t *r
 /* The message as it came, with all attributes. Its receipt handle is that of its first arrival,
  * which may not be the newest. */
 const struct quern_received *quern_delivery_received(const struct quern_delivery *delivery);
+/* What the envelope says; NULL before the envelope was read, and without `kinds`. */
+const struct quern_envelope *quern_delivery_envelope(const struct quern_delivery *delivery);
 /* MessageGroupId, or NULL. */
 const char *quern_delivery_group(const struct quern_delivery *delivery);
 /* How often it has been received, this time included; at least 1. It may grow meanwhile. */
@@ -98,6 +112,7 @@ struct quern_counters {
     int64_t received;    /* messages, copies included */
     int64_t redelivered; /* came again while in hand: the newest handle counts */
     int64_t succeeded;
+    int64_t duplicates; /* of them, those that the inbox found done before */
     int64_t retried;
     int64_t permanent;
     int64_t ambiguous;
@@ -116,12 +131,23 @@ struct quern_counters {
     int64_t newest_age_ms; /* how old the message received last was */
 };
 
+/* What an inbox knows a message by. */
+enum { QUERN_KEY_MAX = 256 };
+struct quern_identity {
+    char key[QUERN_KEY_MAX]; /* the business key, not the message id: a producer may send twice */
+    /* What the key stands for, borrowed from the delivery; the body unless it is set. The same key
+     * with another payload is a mistake of the sender, and permanent. */
+    const void *payload;
+    size_t payload_len;
+};
+
 /* Zeroed, with the first four set, it is a right consumer. Texts are borrowed for the life of the
  * consumer; so is what `state` points to, which every function below is given. */
 struct quern_consumer_options {
     const char *queue_url;
     struct quern_options client; /* its time limits and attempts are the runtime's affair */
-    /* Does the work, in one of the worker threads. */
+    /* Does the work, in one of the worker threads. With an inbox: the slow part of it, outside of
+     * any transaction, and only QUERN_DONE leads on to `apply`; NULL: there is none. */
     struct quern_result (*handler)(void *state, struct quern_delivery *delivery);
     void *state;
 
@@ -161,10 +187,24 @@ struct quern_consumer_options {
     int64_t delete_lag_ms; /* how long a deletion waits for others to share its call, while there is
                               other work; 0: 20; below 0: not at all */
 
+    /* The envelopes that are ours; NULL: bodies are not read. */
+    const struct quern_envelope_kind *kinds;
+    size_t kind_count;
     /* Before the handler: whether this is a message of ours. False: it is permanent, for the reason
      * written. */
     bool (*validate)(void *state, const struct quern_delivery *delivery,
                      char reason[QUERN_REASON_MAX]);
+    /* The gate: what is done under a key is not done again. NULL: none. Borrowed. */
+    struct quern_inbox *inbox;
+    /* Writes the effect into the open transaction, in which the note is made that the key is done;
+     * it neither commits nor rolls back. Only QUERN_DONE is committed. Must be there with an
+     * inbox. */
+    struct quern_result (*apply)(void *state, struct quern_delivery *delivery,
+                                 struct sqlite3 *transaction);
+    /* Finds the key of a message; false: it has none, which is permanent. NULL: idempotencyKey of
+     * the envelope, which stands for its payload alone. */
+    bool (*identify)(void *state, const struct quern_delivery *delivery,
+                     struct quern_identity *ret_identity);
     /* Keeps a message that can never succeed. True: it is safe there, durably, and is deleted. */
     bool (*quarantine)(void *state, const struct quern_delivery *delivery, const char *reason);
     /* Keeps a record that the result under this key is unknown. True: durably, delete. */

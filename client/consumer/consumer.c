@@ -91,11 +91,28 @@ static bool within(const char *name, int64_t min, int64_t max, int64_t otherwise
                       name, (long long)min, (long long)max, (long long)*value);
 }
 
+static bool check_stages(const struct quern_consumer_options *o, struct quern_error *err)
+{
+    const char *wrong = NULL;
+
+    if (o->queue_url == NULL) {
+        wrong = "queue_url is missing";
+    } else if (o->inbox == NULL && o->handler == NULL) {
+        wrong = "handler is missing";
+    } else if (o->inbox == NULL && (o->apply != NULL || o->identify != NULL)) {
+        wrong = "apply and identify need an inbox";
+    } else if (o->inbox != NULL && o->apply == NULL) {
+        wrong = "apply is missing: with an inbox the effect is written there";
+    } else if (o->inbox != NULL && o->identify == NULL && o->kinds == NULL) {
+        wrong = "an inbox needs identify, or kinds of envelopes, whose key it takes";
+    }
+    return wrong == NULL || quern_fail(err, "InvalidParameterValue", 0, "%s", wrong);
+}
+
 static bool check_options(struct quern_consumer_options *o, struct quern_error *err)
 {
-    if (o->queue_url == NULL || o->handler == NULL) {
-        return quern_fail(err, "InvalidParameterValue", 0, "%s is missing",
-                          o->queue_url == NULL ? "queue_url" : "handler");
+    if (!check_stages(o, err)) {
+        return false;
     }
     if (!within("workers", 1, WORKERS_MAX, 4, &o->workers, err)) {
         return false;

@@ -21,6 +21,11 @@ const struct quern_received *quern_delivery_received(const struct quern_delivery
     return d->received;
 }
 
+const struct quern_envelope *quern_delivery_envelope(const struct quern_delivery *d)
+{
+    return d->envelope.document != NULL ? &d->envelope : NULL;
+}
+
 const char *quern_delivery_group(const struct quern_delivery *d)
 {
     return quern_received_system(d->received, "MessageGroupId");

@@ -42,7 +42,7 @@ int64_t quern_hand_ask(struct quern_hand *hand, int64_t now_ms)
         }
     }
     if (hand->circuit.is_open) { /* one is enough to see whether it works again */
-        return hand->promised == 0 && count->running == 0 && room > 0 ? 1 : 0;
+        return hand->promised == 0 && room > 0 ? 1 : 0;
     }
     room = room < hand->max_messages ? room : hand->max_messages;
     return room > 0 ? room : 0;

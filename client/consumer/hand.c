@@ -68,6 +68,7 @@ static void free_delivery(struct quern_hand *hand, struct quern_delivery *d)
     leave(&hand->tenants, d->tenant);
     quern_arrivals_leave(d->arrivals);
     qn_memory_free(d->handle);
+    quern_envelope_done(&d->envelope);
     if (d->cancel_fd >= 0) {
         (void)close(d->cancel_fd);
     }

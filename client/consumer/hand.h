@@ -7,6 +7,7 @@
 
 #include "client/consumer/limits.h"
 #include "client/quern_consumer.h"
+#include "client/quern_envelope.h"
 #include "server/base/map.h"
 
 enum { QUERN_DELETE = -1 };
@@ -48,8 +49,8 @@ struct quern_delivery {
     bool is_running;  /* in a handler, whatever else has become of it */
     bool is_given_up; /* the process ends: its handler is not waited for */
     bool is_cancelled;
-    int cancel_fd;     /* -1: nobody asked for one */
-    void *inbox_state; /* what the gate of idempotency keeps while the handler runs */
+    int cancel_fd;                  /* -1: nobody asked for one */
+    struct quern_envelope envelope; /* of whoever works on it; without a document: not read */
 
     /* Its lease. */
     int64_t lease_end_ms;

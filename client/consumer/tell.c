@@ -103,6 +103,7 @@ static const struct column columns[] = {
     COLUMN(lapses),           COLUMN(circuit_opens),
     COLUMN(in_hand),          COLUMN(running),
     COLUMN(waiting),          COLUMN(newest_age_ms),
+    COLUMN(duplicates),
 };
 
 void quern_tell_metrics(struct quern_consumer *c)

@@ -1,64 +1,7 @@
-/* Working: the stages that a message passes, and what follows from their result. */
+/* Working: one message after the other, and what follows from the result. */
 #include <string.h>
 
 #include "client/consumer/internal.h"
-
-static struct quern_result result_of(enum quern_outcome outcome, int64_t delay_s,
-                                     const char *reason)
-{
-    struct quern_result result = {.outcome = outcome, .delay_s = delay_s};
-
-    (void)snprintf(result.reason, sizeof(result.reason), "%s", reason != NULL ? reason : "");
-    return result;
-}
-
-struct quern_result quern_done(void)
-{
-    return result_of(QUERN_DONE, -1, NULL);
-}
-
-struct quern_result quern_retry(int64_t delay_s)
-{
-    return result_of(QUERN_RETRY, delay_s, NULL);
-}
-
-struct quern_result quern_permanent(const char *reason)
-{
-    return result_of(QUERN_PERMANENT, -1, reason);
-}
-
-struct quern_result quern_ambiguous(const char *key)
-{
-    return result_of(QUERN_AMBIGUOUS, -1, key);
-}
-
-struct quern_result quern_work_on(struct quern_consumer *c, struct quern_delivery *d,
-                                  bool *ret_deletes)
-{
-    const struct quern_consumer_options *o = &c->options;
-    struct quern_result result = quern_permanent("");
-    bool is_valid = o->validate == NULL || o->validate(o->state, d, result.reason);
-
-    if (is_valid) {
-        result = o->handler(o->state, d);
-    }
-    result.reason[QUERN_REASON_MAX - 1] = '\0';
-    switch (result.outcome) {
-    case QUERN_DONE:
-        *ret_deletes = true;
-        break;
-    case QUERN_PERMANENT:
-        *ret_deletes = o->quarantine != NULL && o->quarantine(o->state, d, result.reason);
-        break;
-    case QUERN_AMBIGUOUS:
-        *ret_deletes = o->reconcile != NULL && o->reconcile(o->state, d, result.reason);
-        break;
-    default:
-        *ret_deletes = false;
-        break;
-    }
-    return result;
-}
 
 /* Twice as long after each receive, and less by up to half, so that what failed together does not
  * come back together. */

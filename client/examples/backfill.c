@@ -119,12 +119,12 @@ static bool write_totals(sqlite3 *transaction, int64_t from, int64_t to)
 static struct quern_result do_chunk(void *state, struct quern_delivery *delivery,
                                     sqlite3 *transaction)
 {
-    const struct quern_envelope *envelope = state;
+    const struct quern_envelope *envelope = quern_delivery_envelope(delivery);
     const char *const key[] = {envelope->idempotency_key, NULL};
     json_int_t from;
     json_int_t to;
 
-    (void)delivery;
+    (void)state;
     if (json_unpack((json_t *)envelope->payload, "{s:I, s:I}", "from", &from, "to", &to) != 0) {
         return quern_permanent("no chunk");
     }
@@ -134,24 +134,6 @@ static struct quern_result do_chunk(void *state, struct quern_delivery *delivery
                                      NULL)
                ? quern_done()
                : quern_retry(-1);
-}
-
-static struct quern_result handle(void *inbox, struct quern_delivery *delivery)
-{
-    struct quern_envelope envelope = {.document = NULL};
-    char reason[QUERN_REASON_MAX];
-    size_t len;
-    const char *body = quern_delivery_body(delivery, &len);
-
-    if (!quern_envelope_read(body, len, kinds, 1, &envelope, reason)) {
-        return quern_permanent(reason);
-    }
-    /* The key says it all: the range is in it. */
-    const struct quern_inbox_work work = {
-        .key = envelope.idempotency_key, .payload = "", .apply = do_chunk, .state = &envelope};
-    struct quern_result result = quern_inbox_do(inbox, delivery, &work, NULL);
-    quern_envelope_done(&envelope);
-    return result;
 }
 
 /* ---- the command line ---- */
@@ -193,7 +175,13 @@ static int run(int argc, char **argv, sqlite3 *database, struct quern_inbox *inb
     }
     if (argc == 3 && strcmp(argv[1], "work") == 0) {
         const struct quern_consumer_options options = {
-            .queue_url = plan.queue_url, .handler = handle, .state = inbox, .workers = 1};
+            .queue_url = plan.queue_url,
+            .workers = 1,
+            .kinds = kinds,
+            .kind_count = sizeof(kinds) / sizeof(kinds[0]),
+            .inbox = inbox,
+            .apply = do_chunk,
+        };
         return quern_example_run(&options);
     }
     (void)fprintf(stderr, "usage: QUEUE_URL=URL backfill plan DATABASE RUN FROM TO CHUNK\n"

@@ -22,7 +22,6 @@
 
 /* A claim on a key is that of a dead process when it is older than the longest work: two calls. */
 enum { CALL_TIMEOUT_MS = 5000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000, URL_MAX = 2048 };
-enum { BUSY_WAIT_S = STALE_MS / 2000 + 1 };
 
 static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};
@@ -30,12 +29,6 @@ static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
 struct desk {
     struct quern_inbox *inbox;
     const char *service_url;
-};
-
-struct payment {
-    const struct desk *desk;
-    bool is_begun; /* the claim was ours */
-    struct quern_envelope envelope;
 };
 
 static long ask_whether_paid(const struct desk *desk, const char *key)
@@ -57,14 +50,12 @@ static long pay(const struct desk *desk, const char *key, const char *body)
 /* Outside of any transaction. */
 static struct quern_result pay_once(void *state, struct quern_delivery *delivery)
 {
-    struct payment *payment = state;
-    const struct desk *desk = payment->desk;
-    const char *key = payment->envelope.idempotency_key;
+    const struct desk *desk = state;
+    const char *key = quern_delivery_envelope(delivery)->idempotency_key;
     enum quern_ledger_state found;
     struct quern_error err;
     char *answer = NULL;
 
-    payment->is_begun = true;
     if (!quern_ledger_begin(desk->inbox, key, "pay", &found, &answer, &err)) {
         return quern_retry(-1);
     }
@@ -89,44 +80,12 @@ static struct quern_result pay_once(void *state, struct quern_delivery *delivery
 static struct quern_result write_down(void *state, struct quern_delivery *delivery,
                                       sqlite3 *transaction)
 {
-    const struct payment *payment = state;
-    const char *const row[] = {payment->envelope.idempotency_key, NULL};
+    const char *const row[] = {quern_delivery_envelope(delivery)->idempotency_key, NULL};
 
-    (void)delivery;
+    (void)state;
     return quern_example_sql(transaction, "INSERT INTO payments VALUES (?)", row, NULL, NULL)
                ? quern_done()
                : quern_retry(-1);
-}
-
-static struct quern_result handle(void *state, struct quern_delivery *delivery)
-{
-    const struct desk *desk = state;
-    struct payment payment = {.desk = desk, .envelope = {.document = NULL}};
-    char reason[QUERN_REASON_MAX];
-    size_t len;
-    const char *body = quern_delivery_body(delivery, &len);
-
-    if (!quern_envelope_read(body, len, kinds, 2, &payment.envelope, reason)) {
-        return quern_permanent(reason);
-    }
-    char *payload =
-        json_dumps(payment.envelope.payload, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    const struct quern_inbox_work work = {.key = payment.envelope.idempotency_key,
-                                          .payload = payload,
-                                          .payload_len = payload != NULL ? strlen(payload) : 0,
-                                          .prepare = pay_once,
-                                          .apply = write_down,
-                                          .state = &payment};
-    struct quern_result result =
-        payload != NULL ? quern_inbox_do(desk->inbox, delivery, &work, NULL) : quern_retry(-1);
-    /* Another has the key, or had it and died: then nobody gets it for a while, and the message
-     * must not come so often meanwhile that it goes to the dead-letter queue. */
-    if (result.outcome == QUERN_RETRY && !payment.is_begun) {
-        result.delay_s = BUSY_WAIT_S;
-    }
-    free(payload);
-    quern_envelope_done(&payment.envelope);
-    return result;
 }
 
 int main(int argc, char **argv)
@@ -155,8 +114,12 @@ int main(int argc, char **argv)
     }
     const struct quern_consumer_options options = {
         .queue_url = getenv("QUEUE_URL"),
-        .handler = handle,
+        .handler = pay_once,
         .state = &desk,
+        .kinds = kinds,
+        .kind_count = sizeof(kinds) / sizeof(kinds[0]),
+        .inbox = desk.inbox,
+        .apply = write_down,
         .allows_short_leases = true, /* those of `quern check` are */
     };
     int status = quern_example_run(&options);

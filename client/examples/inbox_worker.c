@@ -29,48 +29,17 @@ static const struct quern_envelope_kind kinds[] = {{"order.placed", 1, 1},
 static struct quern_result write_order(void *state, struct quern_delivery *delivery,
                                        sqlite3 *transaction)
 {
-    const struct quern_envelope *order = state;
+    const struct quern_envelope *order = quern_delivery_envelope(delivery);
     const char *item = json_string_value(json_object_get(order->payload, "id"));
     const char *const row[] = {order->idempotency_key, item, NULL};
 
-    (void)delivery;
+    (void)state;
     if (item == NULL) {
         return quern_permanent("an order of nothing");
     }
     return quern_example_sql(transaction, "INSERT INTO orders VALUES (?, ?)", row, NULL, NULL)
                ? quern_done()
                : quern_retry(-1);
-}
-
-static struct quern_result handle(void *inbox, struct quern_delivery *delivery)
-{
-    struct quern_envelope order = {.document = NULL};
-    char reason[QUERN_REASON_MAX];
-    size_t len;
-    const char *body = quern_delivery_body(delivery, &len);
-
-    /* What cannot be read will not get better. There is no quarantine here, so the redrive policy
-     * of the queue brings it to the dead-letter queue. */
-    if (!quern_envelope_read(body, len, kinds, 2, &order, reason)) {
-        return quern_permanent(reason);
-    }
-    /* What the key stands for is the payload alone: the envelope has another id and another time
-     * when the same thing is sent again. */
-    char *payload = json_dumps(order.payload, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    if (payload == NULL) {
-        quern_envelope_done(&order);
-        return quern_retry(-1);
-    }
-    /* The business key, not the message id: a producer that got no answer sends again. */
-    const struct quern_inbox_work work = {.key = order.idempotency_key,
-                                          .payload = payload,
-                                          .payload_len = strlen(payload),
-                                          .apply = write_order,
-                                          .state = &order};
-    struct quern_result result = quern_inbox_do(inbox, delivery, &work, NULL);
-    free(payload);
-    quern_envelope_done(&order);
-    return result;
 }
 
 static void print_effect(void *state, sqlite3_stmt *row)
@@ -107,10 +76,14 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "%s: %s\n", argv[1], err.message);
         return 1;
     }
+    /* There is no quarantine here, so the redrive policy of the queue brings what is no order to
+     * the dead-letter queue. */
     const struct quern_consumer_options options = {
         .queue_url = getenv("QUEUE_URL"),
-        .handler = handle,
-        .state = inbox,
+        .kinds = kinds,
+        .kind_count = sizeof(kinds) / sizeof(kinds[0]),
+        .inbox = inbox,
+        .apply = write_order,
         .allows_short_leases = true, /* those of `quern check` are */
     };
     int status = quern_example_run(&options);

@@ -32,11 +32,6 @@ struct shop {
     atomic_bool is_closing;
 };
 
-struct order {
-    const struct shop *shop;
-    struct quern_envelope envelope;
-};
-
 /* The text of the message about it; whoever had the order's key has the event's, too. */
 static char *event_of(const struct quern_envelope *order, const char *item)
 {
@@ -53,13 +48,12 @@ static char *event_of(const struct quern_envelope *order, const char *item)
 static struct quern_result write_order(void *state, struct quern_delivery *delivery,
                                        sqlite3 *transaction)
 {
-    const struct order *order = state;
-    const struct quern_envelope *envelope = &order->envelope;
+    const struct shop *shop = state;
+    const struct quern_envelope *envelope = quern_delivery_envelope(delivery);
     const char *item = json_string_value(json_object_get(envelope->payload, "id"));
     const char *const row[] = {envelope->idempotency_key, item, NULL};
     struct quern_error err;
 
-    (void)delivery;
     if (item == NULL) {
         return quern_permanent("an order of nothing");
     }
@@ -68,34 +62,9 @@ static struct quern_result write_order(void *state, struct quern_delivery *deliv
         .body = text, .body_len = text != NULL ? strlen(text) : 0, .delay_s = QUERN_NOT_GIVEN};
     bool ok = text != NULL &&
               quern_example_sql(transaction, "INSERT INTO orders VALUES (?, ?)", row, NULL, NULL) &&
-              quern_outbox_add(transaction, order->shop->output_queue_url, &message, &err);
+              quern_outbox_add(transaction, shop->output_queue_url, &message, &err);
     free(text);
     return ok ? quern_done() : quern_retry(-1);
-}
-
-static struct quern_result handle(void *state, struct quern_delivery *delivery)
-{
-    const struct shop *shop = state;
-    struct order order = {.shop = shop, .envelope = {.document = NULL}};
-    char reason[QUERN_REASON_MAX];
-    size_t len;
-    const char *body = quern_delivery_body(delivery, &len);
-
-    if (!quern_envelope_read(body, len, kinds, 2, &order.envelope, reason)) {
-        return quern_permanent(reason);
-    }
-    char *payload =
-        json_dumps(order.envelope.payload, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    const struct quern_inbox_work work = {.key = order.envelope.idempotency_key,
-                                          .payload = payload,
-                                          .payload_len = payload != NULL ? strlen(payload) : 0,
-                                          .apply = write_order,
-                                          .state = &order};
-    struct quern_result result =
-        payload != NULL ? quern_inbox_do(shop->inbox, delivery, &work, NULL) : quern_retry(-1);
-    free(payload);
-    quern_envelope_done(&order.envelope);
-    return result;
 }
 
 /* Sends what is there; after the word to close once more. What cannot be sent now stays, also over
@@ -124,8 +93,11 @@ static int consume_and_relay(struct shop *shop)
 {
     const struct quern_consumer_options options = {
         .queue_url = getenv("QUEUE_URL"),
-        .handler = handle,
         .state = shop,
+        .kinds = kinds,
+        .kind_count = sizeof(kinds) / sizeof(kinds[0]),
+        .inbox = shop->inbox,
+        .apply = write_order,
         .allows_short_leases = true, /* those of `quern check` are */
     };
     pthread_t thread;

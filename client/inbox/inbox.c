@@ -90,8 +90,11 @@ static struct quern_result retry_for(const char *why)
 }
 
 /* What follows when there is nothing to do. */
-static struct quern_result answer_to(enum finding finding, const struct quern_error *err)
+static struct quern_result answer_to(const struct claim *claim, enum finding finding,
+                                     const struct quern_error *err)
 {
+    struct quern_result busy = retry_for("another is at this key");
+
     switch (finding) {
     case FOUND_DONE:
         return quern_done();
@@ -100,7 +103,10 @@ static struct quern_result answer_to(enum finding finding, const struct quern_er
     case FOUND_ERROR:
         return retry_for(err->message);
     default:
-        return retry_for("another is at this key");
+        /* If that one has died nobody gets the key until its claim is stale, and the message must
+         * not come so often meanwhile that it goes to the dead-letter queue. */
+        busy.delay_s = claim->inbox->stale_ms / 2000 + 1;
+        return busy;
     }
 }
 
@@ -137,10 +143,10 @@ static struct quern_result apply(const struct claim *claim, struct quern_deliver
                                  bool is_claimed, bool *ret_was_done, struct quern_error *err)
 {
     if (!quern_store_run(claim->db, quern_sql_begin, err)) {
-        return answer_to(FOUND_ERROR, err);
+        return answer_to(claim, FOUND_ERROR, err);
     }
     enum finding finding = find(claim, err);
-    struct quern_result result = answer_to(finding, err);
+    struct quern_result result = answer_to(claim, finding, err);
     *ret_was_done = finding == FOUND_DONE;
     if (finding == (is_claimed ? FOUND_OURS : FOUND_NOTHING)) {
         result = claim->work->apply(claim->work->state, delivery, claim->db);
@@ -168,7 +174,7 @@ static struct quern_result run(const struct claim *claim, struct quern_delivery 
     enum finding finding = take(claim, &err);
     if (finding != FOUND_NOTHING) {
         *ret_was_done = finding == FOUND_DONE;
-        return answer_to(finding, &err);
+        return answer_to(claim, finding, &err);
     }
     struct quern_result result = work->prepare(work->state, delivery);
     if (result.outcome == QUERN_DONE) {

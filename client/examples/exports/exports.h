@@ -54,7 +54,8 @@ bool quern_exports_note(sqlite3 *database, const char *id, const char *state, co
 
 /* ---- worker ---- */
 
-struct quern_result quern_exports_handle(void *exports, struct quern_delivery *delivery);
+/* Consumes until SIGTERM; the exit code of the program. */
+int quern_exports_work(struct exports *exports);
 
 /* ---- front end ---- */
 

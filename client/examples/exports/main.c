@@ -42,12 +42,6 @@ static void *run_relay(void *state)
 
 static int run(struct exports *exports, uint16_t port)
 {
-    const struct quern_consumer_options options = {
-        .queue_url = exports->queue_url,
-        .handler = quern_exports_handle,
-        .state = exports,
-        .allows_short_leases = true, /* those of `quern check` are */
-    };
     struct relay relay = {.exports = exports};
     struct MHD_Daemon *front = port > 0 ? quern_exports_serve(exports, port) : NULL;
     pthread_t thread;
@@ -56,7 +50,7 @@ static int run(struct exports *exports, uint16_t port)
         (void)fprintf(stderr, "exports: cannot listen on port %u\n", port);
         return 1;
     }
-    int status = quern_example_run(&options);
+    int status = quern_exports_work(exports);
     if (front != NULL) {
         MHD_stop_daemon(front);
     }

@@ -8,16 +8,10 @@
 #include "example.h"
 #include "exports/exports.h"
 
-enum { URL_MAX = 2048, BUSY_WAIT_S = STALE_MS / 2000 + 1 };
+enum { URL_MAX = 2048 };
 
 static const struct quern_envelope_kind kinds[] = {{"export.requested", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};
-
-struct job {
-    const struct exports *exports;
-    bool is_begun; /* the claim was ours */
-    struct quern_envelope envelope;
-};
 
 /* Best effort, for the status page alone: what is true stands in the inbox. */
 static void show(const struct exports *exports, const char *id, const char *state,
@@ -36,16 +30,14 @@ static void show(const struct exports *exports, const char *id, const char *stat
  * is asked first. */
 static struct quern_result make_file(void *state, struct quern_delivery *delivery)
 {
-    struct job *job = state;
-    const struct exports *exports = job->exports;
-    const char *key = job->envelope.idempotency_key;
+    const struct exports *exports = state;
+    const char *key = quern_delivery_envelope(delivery)->idempotency_key;
     enum quern_ledger_state found;
     struct quern_error err;
     char url[URL_MAX];
     char *answer = NULL;
     long status = 0;
 
-    job->is_begun = true;
     if (!quern_ledger_begin(exports->inbox, key, "file", &found, &answer, &err)) {
         return quern_retry(-1);
     }
@@ -71,9 +63,8 @@ static struct quern_result make_file(void *state, struct quern_delivery *deliver
                : quern_retry(-1);
 }
 
-static bool tell(const struct job *job, sqlite3 *transaction)
+static bool tell(const struct exports *exports, const char *key, sqlite3 *transaction)
 {
-    const char *key = job->envelope.idempotency_key;
     json_t *event = json_pack("{s:s, s:i, s:s, s:{s:s}}", "messageType", "export.finished",
                               "schemaVersion", 1, "idempotencyKey", key, "payload", "id", key);
     char *text = json_dumps(event, JSON_COMPACT);
@@ -82,8 +73,8 @@ static bool tell(const struct job *job, sqlite3 *transaction)
     json_decref(event);
     const struct quern_message message = {
         .body = text, .body_len = text != NULL ? strlen(text) : 0, .delay_s = QUERN_NOT_GIVEN};
-    bool ok = text != NULL &&
-              quern_outbox_add(transaction, job->exports->output_queue_url, &message, &err);
+    bool ok =
+        text != NULL && quern_outbox_add(transaction, exports->output_queue_url, &message, &err);
     free(text);
     return ok;
 }
@@ -92,45 +83,29 @@ static bool tell(const struct job *job, sqlite3 *transaction)
 static struct quern_result finish(void *state, struct quern_delivery *delivery,
                                   sqlite3 *transaction)
 {
-    const struct job *job = state;
-    const char *key = job->envelope.idempotency_key;
+    const struct exports *exports = state;
+    const char *key = quern_delivery_envelope(delivery)->idempotency_key;
     char file[URL_MAX];
 
-    (void)delivery;
-    (void)snprintf(file, sizeof(file), "%s/v1/effects/%s", job->exports->files_url, key);
+    (void)snprintf(file, sizeof(file), "%s/v1/effects/%s", exports->files_url, key);
     return quern_exports_note(transaction, key, "SUCCEEDED", file, NULL) &&
-                   (job->exports->output_queue_url == NULL || tell(job, transaction))
+                   (exports->output_queue_url == NULL || tell(exports, key, transaction))
                ? quern_done()
                : quern_retry(-1);
 }
 
-struct quern_result quern_exports_handle(void *state, struct quern_delivery *delivery)
+int quern_exports_work(struct exports *exports)
 {
-    const struct exports *exports = state;
-    struct job job = {.exports = exports, .envelope = {.document = NULL}};
-    char reason[QUERN_REASON_MAX];
-    size_t len;
-    const char *body = quern_delivery_body(delivery, &len);
+    const struct quern_consumer_options options = {
+        .queue_url = exports->queue_url,
+        .handler = make_file,
+        .state = exports,
+        .allows_short_leases = true, /* those of `quern check` are */
+        .kinds = kinds, /* what is none goes to the dead-letter queue, by its redrive policy */
+        .kind_count = sizeof(kinds) / sizeof(kinds[0]),
+        .inbox = exports->inbox,
+        .apply = finish,
+    };
 
-    if (!quern_envelope_read(body, len, kinds, 2, &job.envelope, reason)) {
-        return quern_permanent(reason); /* to the dead-letter queue, by its redrive policy */
-    }
-    char *payload =
-        json_dumps(job.envelope.payload, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    const struct quern_inbox_work work = {.key = job.envelope.idempotency_key,
-                                          .payload = payload,
-                                          .payload_len = payload != NULL ? strlen(payload) : 0,
-                                          .prepare = make_file,
-                                          .apply = finish,
-                                          .state = &job};
-    struct quern_result result =
-        payload != NULL ? quern_inbox_do(exports->inbox, delivery, &work, NULL) : quern_retry(-1);
-    /* Another has the key, or had it and died: then nobody gets it for a while, and the message
-     * must not come so often meanwhile that it goes to the dead-letter queue. */
-    if (result.outcome == QUERN_RETRY && !job.is_begun) {
-        result.delay_s = BUSY_WAIT_S;
-    }
-    free(payload);
-    quern_envelope_done(&job.envelope);
-    return result;
+    return quern_example_run(&options);
 }

@@ -215,3 +215,15 @@ Test(consumer_flow, open_circuit_begins_and_receives_nothing_then_tries_one)
     cr_expect_null(quern_hand_pick(&hand, 600, &wait_ms));
     cr_expect_lt(wait_ms, 0);
 }
+
+Test(consumer_flow, slow_work_does_not_keep_an_open_circuit_from_being_tried)
+{
+    hand.circuit = (struct quern_circuit){.failures_max = 1, .open_ms = 500};
+    (void)admit("slow", NULL);
+    cr_expect_str_eq(begin(), "slow");
+    (void)quern_circuit_note(&hand.circuit, true, 0);
+    cr_expect_eq(quern_hand_ask(&hand, 500), 1);
+    (void)admit("a", NULL);
+    cr_expect_not_null(hand_fixture_begin(&hand, 500));
+    cr_expect_eq(quern_hand_ask(&hand, 600), 0); /* the trial has not ended */
+}
