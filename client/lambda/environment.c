@@ -37,14 +37,31 @@ void qn_lambda_environment_done(struct qn_lambda_environment *environment)
     (void)stop(environment);
 }
 
+/* What the image of a function has as its command names the handler, and Lambda gives it that as
+ * _HANDLER: of `npx aws-lambda-ric app.handler` it is the last word. */
+static const char *last_word(char *const *argv)
+{
+    const char *last = "";
+
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        last = argv[i];
+    }
+    return last;
+}
+
 static bool start(struct qn_lambda_environment *environment, struct qn_error *err)
 {
     const struct qn_lambda_function *function = environment->function;
-    char texts[6][TEXT_ROOM];
+    char texts[5][TEXT_ROOM];
+    char region[TEXT_ROOM];
     const char *added[7] = {NULL};
     size_t count = 0;
-    static const char *const fallback[] = {"LAMBDA_TASK_ROOT=.", "AWS_LAMBDA_LOG_STREAM_NAME=quern",
-                                           "AWS_EXECUTION_ENV=AWS_Lambda_quern", NULL};
+    const char *const fallback[] = {"LAMBDA_TASK_ROOT=.",
+                                    "AWS_LAMBDA_LOG_STREAM_NAME=quern",
+                                    "AWS_EXECUTION_ENV=AWS_Lambda_quern",
+                                    region,
+                                    texts[4],
+                                    NULL};
 
     if (!qn_lambda_runtime_open(&environment->runtime, err)) {
         return false;
@@ -57,7 +74,8 @@ static bool start(struct qn_lambda_environment *environment, struct qn_error *er
     (void)snprintf(texts[3], TEXT_ROOM, "AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/%s",
                    function->mapping->function);
     (void)snprintf(texts[4], TEXT_ROOM, "_HANDLER=%.300s",
-                   function->handler != NULL ? function->handler : "");
+                   function->handler != NULL ? function->handler : last_word(function->argv));
+    (void)snprintf(region, TEXT_ROOM, "AWS_REGION=%.300s", function->region);
     for (size_t i = 0; i < (function->handler != NULL ? 5U : 4U); i++) {
         added[count++] = texts[i];
     }

@@ -41,7 +41,7 @@ static const struct qn_option table[OPTION_COUNT] = {
              "options below win over it",
              0},
     [FUNCTION] = {"function", "NAME", "function", NULL, "name of the function", 0},
-    [HANDLER] = {"handler", "NAME", NULL, NULL, "_HANDLER for CMD, such as app.handler", 0},
+    [HANDLER] = {"handler", "NAME", NULL, NULL, "_HANDLER for CMD (else its last word)", 0},
     [TIMEOUT] = {"timeout", "S", "3", NULL, "of the function: 1 to 900", 0},
     [BATCH_SIZE] = {"batch-size", "N", "10", NULL, "1 to 10000; FIFO: to 10", 0},
     [WINDOW] = {"window", "S", "0", NULL, "wait so long for a full batch: 0 to 300", 0},

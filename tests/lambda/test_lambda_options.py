@@ -91,6 +91,7 @@ def test_a_mapping_as_the_aws_cli_prints_it(world):
     environment = world.seen()[0]["environment"]
     assert environment["AWS_LAMBDA_FUNCTION_NAME"] == "orders"
     assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == "256"
+    assert environment["_HANDLER"] == world.command()[-1]
 
 
 def test_an_audit_of_what_is_right_says_nothing(world):
