@@ -207,9 +207,7 @@ static void print_list(json_t *list_take)
     size_t i;
     const json_t *row;
 
-    qn_columns_init(&table, 2);
-    qn_columns_add(&table, "NAME");
-    qn_columns_add(&table, "WHAT IS RELIED ON");
+    qn_columns_begin(&table, (const char *const[]){"NAME", "WHAT IS RELIED ON"}, 2);
     json_array_foreach(list_take, i, row)
     {
         qn_columns_add(&table, text(row, "name"));

@@ -11,9 +11,7 @@ static void print_pairs(const struct quern_pairs *pairs)
 {
     struct qn_columns table;
 
-    qn_columns_init(&table, 2);
-    qn_columns_add(&table, "ATTRIBUTE");
-    qn_columns_add(&table, "VALUE");
+    qn_columns_begin(&table, (const char *const[]){"ATTRIBUTE", "VALUE"}, 2);
     for (size_t i = 0; i < pairs->count; i++) {
         qn_columns_add(&table, pairs->items[i].name);
         qn_columns_add(&table, pairs->items[i].value);

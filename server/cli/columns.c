@@ -7,11 +7,6 @@
 
 enum { GAP = 2 };
 
-void qn_columns_init(struct qn_columns *table, size_t columns)
-{
-    *table = (struct qn_columns){.columns = columns};
-}
-
 void qn_columns_done(struct qn_columns *table)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -42,6 +37,14 @@ void qn_columns_add(struct qn_columns *table, const char *text)
     }
     table->cells = qn_memory_resize(table->cells, table->count + 1, sizeof(*table->cells));
     table->cells[table->count++] = cell;
+}
+
+void qn_columns_begin(struct qn_columns *table, const char *const *head, size_t columns)
+{
+    *table = (struct qn_columns){.columns = columns};
+    for (size_t i = 0; head != NULL && i < columns; i++) {
+        qn_columns_add(table, head[i]);
+    }
 }
 
 void qn_columns_add_integer(struct qn_columns *table, int64_t value)

@@ -32,10 +32,7 @@ static void print_messages(const json_t *messages)
     size_t i;
     const json_t *message;
 
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
+    qn_columns_begin(&table, head, sizeof(head) / sizeof(head[0]));
     json_array_foreach(messages, i, message)
     {
         qn_columns_add_integer(&table, integer(message, "position"));

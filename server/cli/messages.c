@@ -180,10 +180,7 @@ static void print_received(const struct quern_messages *messages)
     static const char *const head[] = {"MESSAGE ID", "RECEIVES", "BODY"};
     struct qn_columns table;
 
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (size_t i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
+    qn_columns_begin(&table, head, sizeof(head) / sizeof(head[0]));
     for (size_t i = 0; i < messages->count; i++) {
         const struct quern_received *message = &messages->items[i];
         qn_columns_add(&table, message->message_id);

@@ -29,10 +29,7 @@ static void print_queues(const json_t *queues)
     size_t i;
     const json_t *queue;
 
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
+    qn_columns_begin(&table, head, sizeof(head) / sizeof(head[0]));
     json_array_foreach(queues, i, queue)
     {
         const char *arn = json_string_value(json_object_get(queue, "dead_letter_arn"));

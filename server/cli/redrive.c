@@ -92,10 +92,7 @@ static void print_tasks(const struct quern_move_tasks *tasks)
     static const char *const head[] = {"STATUS", "MOVED", "OF", "STARTED", "TO"};
     struct qn_columns table;
 
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (size_t i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
+    qn_columns_begin(&table, head, sizeof(head) / sizeof(head[0]));
     for (size_t i = 0; i < tasks->count; i++) {
         const struct quern_move_task *task = &tasks->items[i];
         const char *to = task->destination_arn;

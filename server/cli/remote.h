@@ -63,7 +63,9 @@ struct qn_columns {
     const size_t *least; /* how wide the columns are at least, or NULL */
 };
 
-void qn_columns_init(struct qn_columns *table, size_t columns);
+/* head: a text for each column, or NULL where the rows go on below a head that was printed before.
+ */
+void qn_columns_begin(struct qn_columns *table, const char *const *head, size_t columns);
 void qn_columns_done(struct qn_columns *table);
 /* Text from elsewhere: control characters become blanks. NULL is an empty cell. */
 void qn_columns_add(struct qn_columns *table, const char *text);

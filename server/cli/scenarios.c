@@ -41,11 +41,8 @@ static void print_table(const struct qn_catalogue *catalogue,
     struct qn_columns columns;
     struct qn_buf needs;
 
-    qn_columns_init(&columns, sizeof(heads) / sizeof(heads[0]));
+    qn_columns_begin(&columns, heads, sizeof(heads) / sizeof(heads[0]));
     qn_buf_init(&needs, SIZE_MAX / 2);
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        qn_columns_add(&columns, heads[i]);
-    }
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct qn_scenario *scenario = catalogue->scenarios[i];
         if (!qn_catalogue_passes(filter, scenario)) {

@@ -24,6 +24,12 @@ def run(*words, stdin=None, timeout_s=60, cwd=None, **variables):
     )
 
 
+def succeeds(answer):
+    """What the command printed; it has nothing to complain of."""
+    assert (answer.returncode, answer.stderr) == (0, ""), answer
+    return answer.stdout
+
+
 def refused(*words, **how):
     """One clear line on stderr, nothing on stdout, exit code 2."""
     answer = run(*words, **how)

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from commands import environment, refused, run
+from commands import environment, refused, run, succeeds
 from exchange import client, process
 
 PROFILES = pathlib.Path(__file__).resolve().parents[2] / "chaos" / "profiles"
@@ -26,11 +26,6 @@ def server(start):
 def chaos(server):
     """quern chaos WORDS against that server."""
     return lambda *words, **how: run("chaos", *words, AWS_ENDPOINT_URL=server.endpoint, **how)
-
-
-def succeeds(answer):
-    assert (answer.returncode, answer.stderr) == (0, ""), answer
-    return answer.stdout
 
 
 def table(text):

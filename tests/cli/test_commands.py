@@ -5,23 +5,13 @@ import subprocess
 
 import pytest
 
-from commands import environment, refused, run
+from commands import environment, refused, run, succeeds
 from exchange import process
 
 
 @pytest.fixture
 def server(start):
     return start("--queue", "orders", "--queue", "jobs.fifo")
-
-
-@pytest.fixture
-def quern(server):
-    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
-
-
-def succeeds(answer):
-    assert answer.returncode == 0 and answer.stderr == "", answer
-    return answer.stdout
 
 
 def test_no_command():

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from commands import environment, refused, run
+from commands import environment, refused
 from exchange import process
 
 LIMIT_S = 40
@@ -16,11 +16,6 @@ LIMIT_S = 40
 @pytest.fixture
 def server(start):
     return start("--queue", "orders", "--queue", "kept", "--queue", "jobs.fifo", clock="real")
-
-
-@pytest.fixture
-def quern(server):
-    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
 
 
 @pytest.fixture

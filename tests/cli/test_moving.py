@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from commands import environment, refused, run
+from commands import environment, refused, run, succeeds
 from exchange import process
 from exchange.client import Client
 
@@ -19,16 +19,6 @@ QUEUES = [word for name in ("orders", "dead", "other", "jobs.fifo", "more.fifo")
 @pytest.fixture
 def server(start):
     return start(*QUEUES, clock="real")
-
-
-@pytest.fixture
-def quern(server):
-    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
-
-
-def succeeds(answer):
-    assert answer.returncode == 0 and answer.stderr == "", answer
-    return answer.stdout
 
 
 def peek(quern, queue):

@@ -3,22 +3,12 @@ import json
 
 import pytest
 
-from commands import refused, run
+from commands import refused, succeeds
 
 
 @pytest.fixture
 def server(start):
     return start("--queue", "orders", "--queue", "dead")
-
-
-@pytest.fixture
-def quern(server):
-    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
-
-
-def succeeds(answer):
-    assert answer.returncode == 0 and answer.stderr == "", answer
-    return answer.stdout
 
 
 def cells(answer):

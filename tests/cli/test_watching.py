@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from commands import environment, refused, run
+from commands import environment, refused, run, succeeds
 from exchange import process
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "replay"))
@@ -21,20 +21,10 @@ def server(start):
 
 
 @pytest.fixture
-def quern(server):
-    return lambda *words, **how: run(*words, AWS_ENDPOINT_URL=server.endpoint, **how)
-
-
-@pytest.fixture
 def other(server):
     proxy = OtherSqs(server)
     yield proxy
     proxy.stop()
-
-
-def succeeds(answer):
-    assert answer.returncode == 0 and answer.stderr == "", answer
-    return answer.stdout
 
 
 @pytest.fixture

@@ -86,10 +86,7 @@ void qn_chaos_print_rules(const json_t *rules, const json_t *names)
     size_t i;
     const json_t *rule;
 
-    qn_columns_init(&table, COLUMNS);
-    for (i = 0; i < COLUMNS; i++) {
-        qn_columns_add(&table, head[i]);
-    }
+    qn_columns_begin(&table, head, COLUMNS);
     json_array_foreach(rules, i, rule)
     {
         if (is_among(names, rule)) {

@@ -101,11 +101,8 @@ static void look_at_lines(struct reader *reader, struct qn_str lines)
 {
     struct qn_columns table;
 
-    qn_columns_init(&table, COLUMNS);
+    qn_columns_begin(&table, reader->has_head ? NULL : head, COLUMNS);
     table.least = least;
-    for (size_t i = 0; !reader->has_head && i < COLUMNS; i++) {
-        qn_columns_add(&table, head[i]);
-    }
     while (lines.len > 0) {
         struct qn_str line = qn_str_cut(lines, '\n', &lines);
         json_t *event = json_loadb(line.ptr, line.len, 0, NULL);

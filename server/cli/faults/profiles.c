@@ -33,9 +33,7 @@ static void print_table(void)
 {
     struct qn_columns table;
 
-    qn_columns_init(&table, 2);
-    qn_columns_add(&table, "NAME");
-    qn_columns_add(&table, "WHAT IT DOES");
+    qn_columns_begin(&table, (const char *const[]){"NAME", "WHAT IT DOES"}, 2);
     for (size_t i = 0; i < qn_embedded_profile_count; i++) {
         json_t *title = title_of(&qn_embedded_profiles[i]);
         qn_columns_add(&table, qn_embedded_profiles[i].name);

@@ -191,10 +191,7 @@ static void print_table(const struct qn_replay *replay, const struct qn_replay_t
                                        "OTHER CODE", "LEFT OUT", "NOT COMPARED"};
     struct qn_columns table;
 
-    qn_columns_init(&table, sizeof(head) / sizeof(head[0]));
-    for (size_t i = 0; i < table.columns; i++) {
-        qn_columns_add(&table, head[i]);
-    }
+    qn_columns_begin(&table, head, sizeof(head) / sizeof(head[0]));
     for (size_t i = 0; i < replay->tally_count; i++) {
         add_row(&table, replay->tallies[i].action, &replay->tallies[i]);
     }
