@@ -20,10 +20,23 @@ static const char *const profile_words[] = {"standard", "fifo", "lambda", NULL};
 static const char *const severity_words[] = {"must", "should", "info", NULL};
 static const char *const restart_words[] = {"always", "never", NULL};
 static const char *const final_stop_words[] = {"judged", NULL};
-static const char *const need_words[] = {
-    "none",          "sink",    "cmd",          "concurrency", "prefetch",      "heartbeat",
-    "reject",        "state",   "output_queue", "retry_queue", "batch_receive", "batch_delete",
-    "two_instances", "mapping", "references",   NULL};
+static const char *const need_words[] = {"none",
+                                         "sink",
+                                         "cmd",
+                                         "concurrency",
+                                         "prefetch",
+                                         "heartbeat",
+                                         "reject",
+                                         "state",
+                                         "output_queue",
+                                         "retry_queue",
+                                         "batch_receive",
+                                         "batch_delete",
+                                         "two_instances",
+                                         "mapping",
+                                         "references",
+                                         "steps",
+                                         NULL};
 
 static const struct member queue_members[] = {
     {"name", TEXT, NULL, NULL},         {"visibility", TEXT, NULL, NULL},

@@ -60,6 +60,8 @@ REFERENCES = [
               ["--output-queue", "output"], ("standard",), ["outbox.*"]),
     Reference("R1e", "the same with a retry queue", worker("--retry-queue", "{retry_queue_url}"),
               ["--retry-queue", "retry"], ("standard",), ["retry.delayed-queue"]),
+    Reference("R1f", "the same with a step before the effect", worker("--step", "upload"),
+              profiles=("standard",), only=["ambiguous.*"]),
     Reference("R2", "a sequential loop in Python, ten at a time, without a heartbeat",
               python("sequential.py"), sources=["sequential.py", "reference.py"]),
     Reference("R3", "an inbox in SQLite, judged by its effects alone", python("inbox.py"),

@@ -6,7 +6,7 @@ struct entry {
     bool is_acked;
     int64_t queued; /* messages with this key */
     bool is_dead;
-    bool is_recorded;  /* rejected or reconciled */
+    bool is_recorded;  /* rejected or reconciled, or a step where there are steps alone */
     bool is_premature; /* removed before there was anything to show for it */
     int64_t applied;
 };
@@ -38,7 +38,8 @@ static void step(struct books *books, const struct qn_judge_input *in,
         return;
     }
     struct entry *entry = qn_table_at_kept(&books->entries, event->k);
-    if (settles && event->kind != QN_CHECK_WORK_COMMIT) {
+    if (settles &&
+        (event->kind != QN_CHECK_WORK_COMMIT || !qn_str_is_none(event->detail->step))) {
         entry->is_recorded = true;
         return;
     }
@@ -73,8 +74,10 @@ static void step(struct books *books, const struct qn_judge_input *in,
         }
         break;
     case QN_CHECK_WORK_COMMIT:
-        entry->applied += !event->replayed;
-        accounting->applied += !event->replayed;
+        if (!event->replayed && qn_str_is_none(event->detail->step)) {
+            entry->applied++;
+            accounting->applied++;
+        }
         break;
     default:
         break;

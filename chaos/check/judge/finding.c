@@ -94,8 +94,11 @@ bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_
 
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event)
 {
-    return event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_REJECT ||
-           event->kind == QN_CHECK_RECONCILE || is_own_copy(in, event);
+    if (event->kind == QN_CHECK_WORK_COMMIT) {
+        return qn_str_is_none(event->detail->step) || !in->tally->has_effect;
+    }
+    return event->kind == QN_CHECK_REJECT || event->kind == QN_CHECK_RECONCILE ||
+           is_own_copy(in, event);
 }
 
 bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key)

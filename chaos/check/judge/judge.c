@@ -428,6 +428,7 @@ bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgeme
     in.tally = &tally;
     in.book = &book;
     bool is_judged = judge_invariants(&judgement, &in, scenario, err);
+    qn_accounting_init(&judgement.accounting, &in);
     qn_book_done(&book);
     qn_tally_done(&tally);
     in.tally = NULL;
@@ -437,7 +438,6 @@ bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgeme
     }
     judgement.level = in.level;
     count_faults(&judgement, history, run);
-    qn_accounting_init(&judgement.accounting, &in);
     conclude_all(&judgement, &in, scenario);
     *ret_judgement = judgement;
     judgement = (struct qn_judgement){0};

@@ -162,7 +162,8 @@ bool qn_judge_is_state(const struct qn_check_event *event);
 bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_event *event,
                       struct qn_str action);
 /* From here on there is something to show for the message k: an effect, a record of the consumer's,
- * or a copy that it sent to the dead-letter queue or to its own retry queue. */
+ * or a copy that it sent to the dead-letter queue or to its own retry queue. A step is on the way to
+ * an effect: it is enough only of a consumer that has steps alone. */
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
@@ -199,6 +200,7 @@ struct qn_tally {
     struct qn_table keys;  /* struct qn_tally_key */
     struct qn_table calls; /* int64_t per action */
     struct qn_table names; /* struct qn_str: keys by another name that the load gives them */
+    bool has_effect;       /* a handler called for one, be it in the end or instead of steps */
 };
 void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in);
 /* Whether the message with this key is meant by: an outcome of the load, group=NAME, all, or a key,

@@ -12,6 +12,16 @@ static bool has_event(const struct qn_history *history, enum qn_check_kind kind)
     return false;
 }
 
+static bool has_step(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        if (!qn_str_is_none(history->events[i].detail->step)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_unnamed(const struct qn_judge_input *in)
 {
     for (size_t i = 0; i < in->history->count; i++) {
@@ -32,6 +42,10 @@ const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs)
     if (qn_json_text_is_in(needs, "state") && !has_event(in->history, QN_CHECK_STATE)) {
         return "needs a consumer that keeps the version of each entity (PUT /v1/state/ENTITY), and "
                "this one did not";
+    }
+    if (qn_json_text_is_in(needs, "steps") && !has_step(in->history)) {
+        return "needs a consumer that works in several steps (POST /v1/steps/NAME), and this one "
+               "did not";
     }
     if ((qn_json_text_is_in(needs, "output_queue") || qn_json_text_is_in(needs, "retry_queue")) &&
         has_unnamed(in)) {

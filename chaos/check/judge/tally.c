@@ -120,7 +120,8 @@ static void count_by_key(struct qn_tally *tally, const struct qn_judge_input *in
     key->leases += event->kind == QN_CHECK_LEASE_GRANT &&
                    (qn_str_is_none(event->req) || qn_table_find(dropped, event->req) == NULL);
     key->attempts += event->kind == QN_CHECK_WORK_BEGIN;
-    key->effects += event->kind == QN_CHECK_WORK_COMMIT && !event->replayed;
+    key->effects += event->kind == QN_CHECK_WORK_COMMIT && !event->replayed &&
+                    qn_str_is_none(event->detail->step);
     key->deletes += event->kind == QN_CHECK_MSG_DELETE;
     key->dead += event->kind == QN_CHECK_MSG_DLQ;
     key->changed += event->kind == QN_CHECK_WORK_BEGIN && key->digest != 0 &&
@@ -131,6 +132,7 @@ void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)
 {
     struct qn_table dropped;
 
+    tally->has_effect = false;
     qn_table_init(&dropped, 1);
     find_dropped(&dropped, in);
     qn_table_init_for(&tally->keys, sizeof(struct qn_tally_key), &in->history->texts);
@@ -144,6 +146,8 @@ void qn_tally_init(struct qn_tally *tally, const struct qn_judge_input *in)
         if (event->kind == QN_CHECK_API_IN) {
             count_in(&tally->calls, event->action);
         }
+        tally->has_effect |=
+            event->kind == QN_CHECK_WORK_BEGIN && qn_str_is_none(event->detail->step);
         count_by_key(tally, in, &dropped, event);
     }
     qn_table_done(&dropped);
