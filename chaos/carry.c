@@ -89,7 +89,8 @@ static bool check_action(const struct qn_plan_options *options, const struct qn_
 }
 
 /* Whether an action may follow those before it. A request can wait, more than once, and then one
- * thing is done to it; what the harness does comes last. */
+ * thing is done to it, before the harness does its part. What is left behind that is the harness's
+ * too: it does it, or asks the server to. */
 static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb verdict,
                         struct qn_mistakes *mistakes)
 {
@@ -104,11 +105,12 @@ static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb 
     if (verb->carrier == QN_CARRIED_BY_HARNESS || action->verb == QN_DO_AFTER) {
         return true;
     }
-    if (qn_plan_harness_part(rule) < i) {
-        return refuse(rule, action->source, mistakes,
-                      "\"%s\" is the server's and \"%s\" before it the harness's: the server does "
-                      "its part first",
-                      verb->word, qn_rule_verb_name(before));
+    if (qn_plan_harness_part(rule) < i && verb->need == QN_NEEDS_REQUEST) {
+        return refuse(
+            rule, action->source, mistakes,
+            "\"%s\" is done to the request and \"%s\" before it by the harness: the server "
+            "does its part first",
+            verb->word, qn_rule_verb_name(before));
     }
     if (before == QN_DO_CRASH || before == QN_DO_RESTORE) {
         return refuse(rule, action->source, mistakes,

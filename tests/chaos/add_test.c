@@ -152,6 +152,8 @@ Test(add, each_action_of_a_chain_is_checked)
     cr_expect_eq(mistakes.count, 2);
     expect(0, 1, 25, "behind \"error\" nothing more");
     expect(1, 1, 54, "the server does its part first");
+    cr_expect(add_lines("on msg.dlq nth 4 do kill instance=1 then redrive of d"),
+              "what the harness does may go on with what it asks the server for");
 }
 
 Test(add, behind_what_cannot_be_read_nothing_is_guessed)
