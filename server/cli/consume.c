@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "chaos/parse.h"
+#include "server/base/clock.h"
 #include "server/cli/remote.h"
 
 static const struct qn_option options[] = {
@@ -160,7 +161,11 @@ bool qn_consume_quarantine(void *state, const struct quern_delivery *delivery, c
 
 /* ---- signals ---- */
 
-/* The first asks the consumer to stop, the second ends the process. */
+enum { SAME_WISH_MS = 500 };
+
+/* The first asks the consumer to stop. After that SIGTERM says nothing new, however often: who
+ * supervises a process may tell it twice, as timeout(1) does, and has SIGKILL. A second Ctrl-C is
+ * of somebody who does not want to wait; one that comes with the first is the same. */
 static void *wait_for_signals(void *consumer)
 {
     sigset_t stops;
@@ -170,9 +175,12 @@ static void *wait_for_signals(void *consumer)
     (void)sigaddset(&stops, SIGTERM);
     (void)sigaddset(&stops, SIGINT);
     (void)sigwait(&stops, &number);
+    int64_t told_at_ms = qn_clock_monotonic_ms();
     quern_consumer_stop(consumer);
-    (void)sigwait(&stops, &number);
-    _exit(128 + number);
+    do {
+        (void)sigwait(&stops, &number);
+    } while (number != SIGINT || qn_clock_monotonic_ms() - told_at_ms < SAME_WISH_MS);
+    _exit(128 + number); /* its commands end with it, and their messages come again */
 }
 
 static void block_signals(void)

@@ -156,6 +156,27 @@ def test_a_signal_lets_the_command_finish_and_ends_the_long_poll(server, send, c
     assert [line["to"] for line in lines if line["event"] == "state"] == ["running", "draining", "stopped"]
 
 
+def test_a_second_sigterm_says_nothing_new(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, "touch $out/begun; sleep 2; touch $out/done"))
+    until(lambda: (tmp_path / "begun").exists())
+    one.process.send_signal(signal.SIGTERM)
+    one.process.send_signal(signal.SIGINT)  # with the first: the same wish, as timeout(1) forwards it
+    time.sleep(0.7)
+    assert one.stop(signal.SIGTERM)[0] == 0
+    assert (tmp_path / "done").exists()
+
+
+def test_a_second_ctrl_c_ends_it_at_once_with_its_commands(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, "echo $$ >$out/pid; touch $out/begun; exec sleep 1000"))
+    until(lambda: (tmp_path / "begun").exists())
+    one.process.send_signal(signal.SIGINT)
+    time.sleep(0.7)
+    assert one.stop(signal.SIGINT)[0] == 130
+    until(lambda: not pathlib.Path("/proc", (tmp_path / "pid").read_text().strip(), "exe").exists())
+
+
 def test_unfinished_work_is_given_back_at_the_end_of_the_grace(server, send, consume, tmp_path):
     send("orders", "m")
     one = consume("orders", "--grace", "1s", *script(tmp_path, "touch $out/begun; sleep 1000"))
