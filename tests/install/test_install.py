@@ -132,12 +132,20 @@ def test_the_headers_can_be_included_alone_and_from_cplusplus(prefix, tmp_path):
             assert done.returncode == 0, f"{header.name}, {compiler}: {done.stderr}"
 
 
-def test_the_man_page_names_all_functions_of_the_client_and_no_others(prefix):
-    page = (prefix / "share/man/man3/quern.3").read_text()
+def of_the_client(prefix):
     client = prefix / "include/quern.h"
-    parts = [client.with_name(name) for name in re.findall(r'#include "(\w+\.h)"', client.read_text())]
+    return [client, *(client.with_name(name) for name in re.findall(r'#include "(\w+\.h)"', client.read_text()))]
+
+
+def of_the_runtime(prefix):
+    return [header for header in all_headers(prefix) if header not in of_the_client(prefix)]
+
+
+@pytest.mark.parametrize("name, headers", [("quern.3", of_the_client), ("quern_consumer.3", of_the_runtime)])
+def test_a_man_page_names_all_functions_of_its_headers_and_no_others(prefix, name, headers):
+    page = (prefix / "share/man/man3" / name).read_text()
     named = set(re.findall(r"(?<!struct )\bquern_\w+\b(?!\.h)", page))
-    assert named == declared([client, *parts])
+    assert named - {"quern_consumer"} == declared(headers(prefix))  # which is the page itself
 
 
 def test_the_man_page_of_the_program_has_the_commands_of_its_help(prefix):
