@@ -3,8 +3,9 @@
 
 #include "client/consumer/internal.h"
 
-/* Twice as long after each receive, and less by up to half, so that what failed together does not
- * come back together. */
+/* Twice as long after each receive, and less by up to a quarter, so that what failed together does
+ * not come back together. No more than that: all receives that the redrive policy allows should
+ * outlast a service that is away for a moment. */
 static int64_t back_in_s(struct quern_consumer *c, const struct quern_delivery *d)
 {
     int64_t delay_s = c->options.retry_base_s;
@@ -19,7 +20,7 @@ static int64_t back_in_s(struct quern_consumer *c, const struct quern_delivery *
         delay_s *= 2;
     }
     delay_s = delay_s < c->options.retry_max_s ? delay_s : c->options.retry_max_s;
-    return delay_s - (int64_t)qn_random_below(&c->random, (uint64_t)delay_s / 2 + 1);
+    return delay_s - (int64_t)qn_random_below(&c->random, (uint64_t)delay_s / 4 + 1);
 }
 
 static void count(struct quern_counters *counters, enum quern_outcome outcome, bool deletes)

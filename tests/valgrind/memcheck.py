@@ -1,4 +1,4 @@
-"""A server under valgrind's memcheck."""
+"""A program under valgrind's memcheck."""
 import os
 import signal
 import stat
@@ -16,7 +16,7 @@ exec valgrind --quiet --log-file='%(log)s' --leak-check=full --show-leak-kinds=d
 
 
 class Memcheck:
-    """Starts servers one after the other."""
+    """Starts servers one after the other, and wraps other commands."""
 
     def __init__(self, folder, monkeypatch):
         self.folder = folder
@@ -24,12 +24,17 @@ class Memcheck:
         self.serial = 0
         self.monkeypatch = monkeypatch
 
-    def start(self, *options, clock="virtual"):
+    def wrap(self):
+        """A program that runs ours under memcheck, and what memcheck writes to."""
         self.serial += 1
         log = self.folder / ("memcheck-%d.log" % self.serial)
         wrapper = self.folder / ("quern-%d" % self.serial)
         wrapper.write_text(WRAPPER % {"log": log, "program": self.program})
         wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
+        return wrapper, log
+
+    def start(self, *options, clock="virtual"):
+        wrapper, log = self.wrap()
         self.monkeypatch.setenv("QUERN_PROGRAM", str(wrapper))
         server = process.Server(*options, clock=clock)
         server.memcheck_log = log

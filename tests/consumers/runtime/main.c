@@ -60,6 +60,7 @@ static struct quern_result handle(void *state, struct quern_delivery *delivery)
     }
     call.body = quern_delivery_body(delivery, &call.body_len);
     call.key = envelope.idempotency_key;
+    call.cancel_fd = quern_delivery_cancel_fd(delivery); /* what is to end is not waited for */
     call_sink(state, delivery, &call);
     quern_envelope_done(&envelope);
     if (call.ret_status == 200) {

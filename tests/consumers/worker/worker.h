@@ -266,6 +266,7 @@ struct call {
     const char *message_id;
     int64_t receive_count;    /* 0: not told */
     int64_t if_version_lower; /* below 0: not asked */
+    int cancel_fd;            /* readable: the answer is not waited for; 0: none */
     int ret_status;           /* 0: nobody answered */
     bool ret_is_replayed;
 };

@@ -90,6 +90,27 @@ static struct curl_slist *headers_of(const struct call *call)
     return headers;
 }
 
+/* False: nobody answered, or the descriptor has become readable first. */
+static bool perform(CURL *curl, int cancel_fd)
+{
+    struct curl_waitfd cancel = {.fd = cancel_fd, .events = CURL_WAIT_POLLIN};
+    CURLM *both = curl_multi_init();
+    const CURLMsg *ended = NULL;
+    int running = 1;
+    int left;
+
+    (void)curl_multi_add_handle(both, curl);
+    while (running > 0 && cancel.revents == 0 && curl_multi_perform(both, &running) == CURLM_OK &&
+           running > 0) {
+        (void)curl_multi_poll(both, &cancel, 1, INT32_MAX, NULL);
+    }
+    ended = curl_multi_info_read(both, &left);
+    bool ok = ended != NULL && ended->data.result == CURLE_OK;
+    (void)curl_multi_remove_handle(both, curl);
+    (void)curl_multi_cleanup(both);
+    return ok;
+}
+
 void world_call(struct world *world, struct call *call)
 {
     CURL *curl = world->curl;
@@ -117,9 +138,10 @@ void world_call(struct world *world, struct call *call)
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->body);
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
     }
-    CURLcode code = curl_easy_perform(curl);
+    bool is_answered =
+        call->cancel_fd > 0 ? perform(curl, call->cancel_fd) : curl_easy_perform(curl) == CURLE_OK;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    call->ret_status = code == CURLE_OK ? (int)status : 0;
+    call->ret_status = is_answered ? (int)status : 0;
     curl_easy_reset(curl);
     curl_slist_free_all(headers);
     qn_buf_done(&url);
