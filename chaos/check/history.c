@@ -239,12 +239,15 @@ static void fill(struct qn_str *known, struct qn_str *text)
     }
 }
 
-static void complete(struct qn_table *messages, struct qn_check_event *event)
+/* names: the keys that the load has. */
+static void complete(struct qn_table *messages, struct qn_table *names,
+                     struct qn_check_event *event)
 {
     if (!qn_str_is_none(event->mid)) {
         struct message *message = qn_table_at_kept(messages, event->mid);
-        if (event->kind == QN_CHECK_LOAD) {
+        if (event->kind == QN_CHECK_LOAD && !qn_str_is_none(event->k)) {
             message->loaded_k = event->k;
+            (void)qn_table_at_kept(names, event->k);
         }
         fill(&message->k, &event->k);
         fill(&message->grp, &event->grp);
@@ -252,12 +255,16 @@ static void complete(struct qn_table *messages, struct qn_check_event *event)
     }
 }
 
-static void take_name(struct qn_table *messages, struct qn_check_event *event)
+/* A body of the user's may have a key of its own, which the server told. But who took one message
+ * of the load for another has done the work of that other one. */
+static void take_name(struct qn_table *messages, struct qn_table *names,
+                      struct qn_check_event *event)
 {
     const struct message *message =
         qn_str_is_none(event->mid) ? NULL : qn_table_find(messages, event->mid);
 
-    if (message != NULL && !qn_str_is_none(message->loaded_k)) {
+    if (message != NULL && !qn_str_is_none(message->loaded_k) &&
+        (qn_str_is_none(event->k) || qn_table_find_kept(names, event->k) == NULL)) {
         event->k = message->loaded_k;
     }
 }
@@ -265,24 +272,26 @@ static void take_name(struct qn_table *messages, struct qn_check_event *event)
 static void complete_messages(struct qn_history *history)
 {
     struct qn_table messages;
+    struct qn_table names;
     bool has_groups = false;
 
     qn_table_init_for(&messages, sizeof(struct message), &history->texts);
+    qn_table_init_for(&names, 1, &history->texts);
     for (size_t i = 0; i < history->count; i++) {
-        complete(&messages, &history->events[i]);
+        complete(&messages, &names, &history->events[i]);
         has_groups = has_groups || !qn_str_is_none(history->events[i].grp);
     }
-    /* An event may stand before the one that tells its key. A body of the user's may have a key of
-     * its own, which the server told. */
+    /* An event may stand before the one that tells its key. */
     for (size_t i = 0; i < history->count; i++) {
         struct qn_check_event *event = &history->events[i];
         if (qn_str_is_none(event->k) ||
             (has_groups && (qn_str_is_none(event->grp) || qn_str_is_none(event->sn)))) {
-            complete(&messages, event);
+            complete(&messages, &names, event);
         }
-        take_name(&messages, event);
+        take_name(&messages, &names, event);
     }
     qn_table_done(&messages);
+    qn_table_done(&names);
 }
 
 void qn_history_settle(struct qn_history *history)
