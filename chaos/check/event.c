@@ -40,6 +40,9 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_LAMBDA_ERROR] = "lambda.error",
     [QN_CHECK_LAMBDA_TIMEOUT] = "lambda.timeout",
     [QN_CHECK_LAMBDA_AUDIT] = "lambda.audit",
+    [QN_CHECK_LAMBDA_INIT] = "lambda.init",
+    [QN_CHECK_LAMBDA_THROTTLED] = "lambda.throttled",
+    [QN_CHECK_LAMBDA_FILTERED] = "lambda.filtered",
 };
 
 #define FIELD(name, is_text, is_detail, at)                                                        \

@@ -55,7 +55,8 @@ void qn_faults_done(struct qn_faults *faults)
 
 bool qn_faults_is_ours(const struct qn_rule *rule)
 {
-    return rule->target == QN_TARGET_SINK || rule->target == QN_TARGET_PROC;
+    return rule->target == QN_TARGET_SINK || rule->target == QN_TARGET_PROC ||
+           rule->target == QN_TARGET_LAMBDA;
 }
 
 int qn_faults_signal(struct qn_str name)
@@ -178,17 +179,40 @@ static bool is_of_processes(const struct qn_check_event *event)
     return event->kind == QN_CHECK_PROC && !qn_str_equal(event->what, QN_STR("ready"));
 }
 
+/* What an event is to rules: of whom, and its name there. */
+static enum qn_rule_target target_of(const struct qn_check_event *event, struct qn_str *ret_name)
+{
+    switch (event->kind) {
+    case QN_CHECK_PROC:
+        *ret_name = event->what;
+        return is_of_processes(event) ? QN_TARGET_PROC : QN_TARGET_SINK;
+    case QN_CHECK_LAMBDA_INIT:
+        *ret_name = QN_STR("init");
+        return QN_TARGET_LAMBDA;
+    case QN_CHECK_LAMBDA_INVOKE:
+        *ret_name = QN_STR("invoke");
+        return QN_TARGET_LAMBDA;
+    case QN_CHECK_LAMBDA_RETURN:
+    case QN_CHECK_LAMBDA_WRONG:
+    case QN_CHECK_LAMBDA_WRONG_ID:
+    case QN_CHECK_LAMBDA_ERROR:
+        *ret_name = QN_STR("response");
+        return QN_TARGET_LAMBDA;
+    default:
+        *ret_name = qn_str_from_cstr(qn_check_kind_name(event->kind));
+        return QN_TARGET_SINK;
+    }
+}
+
 static struct qn_rule_subject subject_of(const struct qn_faults *faults,
                                          const struct qn_check_event *event, int64_t now_ms,
                                          struct qn_fact_message *message, struct qn_arena *arena)
 {
-    struct qn_str name = event->kind == QN_CHECK_PROC
-                             ? event->what
-                             : qn_str_from_cstr(qn_check_kind_name(event->kind));
     struct qn_rule_subject subject;
+    struct qn_str name;
+    enum qn_rule_target target = target_of(event, &name);
 
-    qn_rule_subject_init(&subject, is_of_processes(event) ? QN_TARGET_PROC : QN_TARGET_SINK, name,
-                         arena);
+    qn_rule_subject_init(&subject, target, name, arena);
     subject.key = event->k;
     subject.instance = event->instance;
     subject.attempt = event->attempt;

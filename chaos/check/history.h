@@ -40,8 +40,8 @@ enum qn_check_kind {
     QN_CHECK_RECONCILE,   /* the consumer recorded that it does not know what became of k */
     QN_CHECK_STATE,       /* a versioned projection was written */
     QN_CHECK_LOOKUP,      /* the consumer asked whether there is an effect for k: status */
-    QN_CHECK_FETCH, /* the consumer asked for what the message of k points to: status */
-    QN_CHECK_PROC,  /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
+    QN_CHECK_FETCH,       /* the consumer asked for what the message of k points to: status */
+    QN_CHECK_PROC,        /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
     QN_CHECK_EFFECT_COUNT, /* at the end, by the effects command: k, count */
     QN_CHECK_LOG,          /* the consumer printed a line: instance, reason */
     /* Of `quern lambda`: a function was given a batch of n messages, and what became of it; req is
@@ -52,7 +52,10 @@ enum qn_check_kind {
     QN_CHECK_LAMBDA_WRONG_ID, /* it names a message that was not in the batch, likewise */
     QN_CHECK_LAMBDA_ERROR,    /* reason */
     QN_CHECK_LAMBDA_TIMEOUT,
-    QN_CHECK_LAMBDA_AUDIT, /* what AWS advises against: reason */
+    QN_CHECK_LAMBDA_AUDIT,     /* what AWS advises against: reason */
+    QN_CHECK_LAMBDA_INIT,      /* an environment is about to be started */
+    QN_CHECK_LAMBDA_THROTTLED, /* no invocation for n messages, which have used up a receive */
+    QN_CHECK_LAMBDA_FILTERED,  /* n messages are deleted unseen */
     QN_CHECK_KIND_COUNT
 };
 

@@ -29,6 +29,9 @@ size_t qn_lambda_arguments(struct qn_running *run, const struct qn_instance *ins
         {"--window", scenario->lambda_window_s > 0 ? number(run, scenario->lambda_window_s) : ""},
         {"--max-concurrency",
          scenario->lambda_concurrency > 0 ? number(run, scenario->lambda_concurrency) : ""},
+        {"--reserved-concurrency",
+         scenario->lambda_reserved > 0 ? number(run, scenario->lambda_reserved) : ""},
+        {"--filter", scenario->lambda_filter.ptr},
         /* How long it takes to start is no fault of its code. */
         {"--provisioned", NULL},
         {"--report-url", qn_instance_fill_in(run, instance, "{sink}")},

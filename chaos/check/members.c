@@ -45,10 +45,9 @@ static const struct member queue_members[] = {
     {"fifo", BOOLEAN, NULL, NULL},      {NULL, TEXT, NULL, NULL},
 };
 static const struct member lambda_members[] = {
-    {"batch_size", NUMBER, NULL, NULL},
-    {"window", NUMBER, NULL, NULL},
-    {"concurrency", NUMBER, NULL, NULL},
-    {NULL, TEXT, NULL, NULL},
+    {"batch_size", NUMBER, NULL, NULL},  {"window", NUMBER, NULL, NULL},
+    {"concurrency", NUMBER, NULL, NULL}, {"reserved", NUMBER, NULL, NULL},
+    {"filter", TEXT, NULL, NULL},        {NULL, TEXT, NULL, NULL},
 };
 static const struct member instance_members[] = {
     {"count", NUMBER, NULL, NULL}, {"restart", TEXT, NULL, restart_words},

@@ -332,7 +332,8 @@ static void post_lambda(const struct call *call)
         {"invoke", QN_CHECK_LAMBDA_INVOKE},     {"return", QN_CHECK_LAMBDA_RETURN},
         {"wrong", QN_CHECK_LAMBDA_WRONG},       {"error", QN_CHECK_LAMBDA_ERROR},
         {"wrong_id", QN_CHECK_LAMBDA_WRONG_ID}, {"timeout", QN_CHECK_LAMBDA_TIMEOUT},
-        {"audit", QN_CHECK_LAMBDA_AUDIT},
+        {"audit", QN_CHECK_LAMBDA_AUDIT},       {"init", QN_CHECK_LAMBDA_INIT},
+        {"filtered", QN_CHECK_LAMBDA_FILTERED}, {"throttled", QN_CHECK_LAMBDA_THROTTLED},
     };
     const json_t *ids = json_object_get(call->body, "ids");
     const json_t *failed = json_object_get(call->body, "failed");
@@ -349,13 +350,13 @@ static void post_lambda(const struct call *call)
         event.n = ids != NULL ? (int64_t)json_array_size(ids) : QN_EVENT_NO_INT;
         detail.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
         event.instance = instance_of(call, QN_STR_NONE);
-        qn_record(call->routes->options.effects.recorder, &event);
-        answer(call, 200, "{}");
+        event.status = 200;
+        conclude(call, &event, "{}");
         return;
     }
     answer(call, 400,
-           "{\"error\":\"what is one of invoke, return, wrong, wrong_id, error, timeout, "
-           "audit\"}");
+           "{\"error\":\"what is one of init, invoke, return, wrong, wrong_id, error, timeout, "
+           "throttled, filtered, audit\"}");
 }
 
 static void put_blob(const struct call *call)

@@ -144,6 +144,8 @@ static void read_lambda(struct qn_scenario_reader *reader)
     scenario->lambda_window_s = number_of(reader, lambda, "window", "lambda.window", 0, 300);
     scenario->lambda_concurrency =
         number_of(reader, lambda, "concurrency", "lambda.concurrency", 0, 1000);
+    scenario->lambda_reserved = number_of(reader, lambda, "reserved", "lambda.reserved", 0, 1000);
+    scenario->lambda_filter = text_of(reader, lambda, "filter", "");
 }
 
 static void read_course(struct qn_scenario_reader *reader)

@@ -67,7 +67,8 @@ struct qn_scenario {
     bool for_lambda;
     bool is_fifo; /* its queue is, whatever the profile */
     /* Of the event source mapping, in place of what is declared; 0: as declared. */
-    int64_t lambda_batch_size, lambda_window_s, lambda_concurrency;
+    int64_t lambda_batch_size, lambda_window_s, lambda_concurrency, lambda_reserved;
+    struct qn_str lambda_filter; /* a pattern, or "" */
     bool has_dlq;
     int64_t max_receive;
     /* Expressions in milliseconds; none where they are left out and have no default. */

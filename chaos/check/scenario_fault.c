@@ -66,6 +66,11 @@ static const char *objection(const struct qn_rule *rule, size_t i)
     case QN_DO_BANDWIDTH:
     case QN_DO_SLOW_CLOSE:
         return "the sink answers in full or not at all: say status N, reset, close or hang";
+    case QN_DO_RESET:
+    case QN_DO_CLOSE:
+        return rule->target == QN_TARGET_LAMBDA
+                   ? "the poller has no connection there that could end: say status N"
+                   : NULL;
     case QN_DO_RESTORE:
         return "the server is not supervised here: say crash server";
     case QN_DO_CRASH:
@@ -94,9 +99,24 @@ static const char *misplaced(const struct qn_rule *rule, size_t i)
     return is_first ? NULL : "what is done to the call stands first, behind delay";
 }
 
-/* Rules on the sink's events and on those of processes: the harness does everything. */
+static bool is_of_invocations(const struct qn_rule_pred *pred)
+{
+    if (pred == NULL) {
+        return true;
+    }
+    if (pred->kind == QN_PRED_COMPARE) {
+        return pred->field == QN_FIELD_TIME || pred->field == QN_FIELD_INSTANCE;
+    }
+    return is_of_invocations(pred->left) && is_of_invocations(pred->right);
+}
+
+/* Rules on events of the sink, of processes and of `quern lambda`: the harness does everything. */
 static bool check_own_fault(const struct item *item, const struct qn_rule *rule)
 {
+    if (rule->target == QN_TARGET_LAMBDA && !is_of_invocations(rule->where)) {
+        return qn_scenario_mistake(item->reader, item->place, item->given,
+                                   "an invocation is of many messages: where takes t and instance");
+    }
     for (size_t i = 0; i < rule->action_count; i++) {
         const char *why = objection(rule, i);
         why = why != NULL ? why : misplaced(rule, i);
@@ -148,8 +168,10 @@ static bool check_fault(const struct item *item, const struct qn_rule *rule)
     case QN_TARGET_PROC:
         return check_own_fault(item, rule);
     case QN_TARGET_LAMBDA:
-        return qn_scenario_mistake(item->reader, item->place, item->given,
-                                   "no Lambda function is run here");
+        return item->reader->scenario->for_lambda
+                   ? check_own_fault(item, rule)
+                   : qn_scenario_mistake(item->reader, item->place, item->given,
+                                         "no function is run here: that takes profile lambda");
     case QN_TARGET_SQS:
     case QN_TARGET_CLOCK:
         break;

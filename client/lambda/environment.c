@@ -142,12 +142,18 @@ static bool has_left(const struct qn_lambda_environment *environment)
     return poll(&ended, 1, 0) > 0;
 }
 
+bool qn_lambda_environment_is_running(const struct qn_lambda_environment *environment)
+{
+    return environment->function->way != QN_LAMBDA_BY_RUNTIME_API ||
+           (environment->pid > 0 && !has_left(environment));
+}
+
 static bool make_ready(struct qn_lambda_environment *environment, struct qn_lambda_outcome *outcome)
 {
     struct qn_error err;
     enum qn_lambda_state state;
 
-    if (environment->pid > 0 && !has_left(environment)) {
+    if (qn_lambda_environment_is_running(environment)) {
         return true;
     }
     (void)stop(environment);

@@ -47,6 +47,8 @@ struct qn_lambda_environment {
 
 void qn_lambda_environment_init(struct qn_lambda_environment *environment,
                                 const struct qn_lambda_function *function);
+/* False: the next invocation starts it. */
+bool qn_lambda_environment_is_running(const struct qn_lambda_environment *environment);
 /* Starts it before there is an event, as provisioned concurrency does; false with the reason in
  * outcome->why. Does nothing for the other ways. */
 bool qn_lambda_environment_warm(struct qn_lambda_environment *environment,

@@ -120,6 +120,8 @@ static void drop_unwanted(struct batch *batch)
         qn_lambda_tell_take(batch->poller->lambda, "filtered",
                             json_pack("{s: I}", "records", (json_int_t)count),
                             "%zu messages match no filter and are deleted", count);
+        (void)qn_lambda_report_take(batch->poller->reporter, "filtered",
+                                    json_pack("{s: o}", "ids", qn_lambda_ids_of(batch->unwanted)));
     }
     (void)json_array_clear(batch->unwanted);
 }

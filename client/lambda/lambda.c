@@ -46,7 +46,7 @@ static void tell_audit(void *state, const char *line)
     const struct auditing *auditing = state;
 
     qn_lambda_tell_take(auditing->lambda, "audit", json_pack("{s: s}", "line", line), "%s", line);
-    qn_lambda_report_take(auditing->reporter, "audit", json_pack("{s: s}", "why", line));
+    (void)qn_lambda_report_take(auditing->reporter, "audit", json_pack("{s: s}", "why", line));
 }
 
 /* Of the queue that is polled, or of the one in production, where the mapping tells of it. */

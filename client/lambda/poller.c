@@ -5,9 +5,10 @@
 #include <stdio.h>
 
 #include "client/lambda/event.h"
+#include "client/lambda/invoke.h"
 #include "client/lambda/response.h"
 
-enum { IDS_TOLD_MAX = 100 };
+enum { IDS_TOLD_MAX = 100, HTTP_TOO_MANY = 429 };
 
 /* ---- state of the mapping ---- */
 
@@ -165,22 +166,10 @@ static void judge(struct qn_lambda_poller *poller, const json_t *records,
     qn_memory_free(ids);
 }
 
-static json_t *ids_of(const json_t *records)
-{
-    json_t *ids = json_array();
-    size_t i;
-    json_t *record;
-
-    json_array_foreach(records, i, record)
-    {
-        (void)json_array_append(ids, json_object_get(record, "messageId"));
-    }
-    return ids;
-}
-
-static void report_end(struct qn_lambda_poller *poller, const char *request,
-                       const struct qn_lambda_outcome *outcome, bool has_wrong_id,
-                       const json_t *left)
+/* Not 0: the answer was lost. */
+static int report_end(struct qn_lambda_poller *poller, const char *request,
+                      const struct qn_lambda_outcome *outcome, bool has_wrong_id,
+                      const json_t *left)
 {
     bool returned = outcome->end == QN_LAMBDA_END_RETURNED;
     const char *what = returned                                ? "return"
@@ -190,49 +179,91 @@ static void report_end(struct qn_lambda_poller *poller, const char *request,
     if (returned && outcome->why[0] != '\0') {
         what = has_wrong_id ? "wrong_id" : "wrong";
     }
-    qn_lambda_report_take(poller->reporter, what,
-                          json_pack("{s: s, s: o, s: s}", "request", request, "failed",
-                                    ids_of(left), "why", outcome->why));
+    return qn_lambda_report_take(poller->reporter, what,
+                                 json_pack("{s: s, s: o, s: s}", "request", request, "failed",
+                                           qn_lambda_ids_of(left), "why", outcome->why));
+}
+
+/* In harnesses alone: as if Lambda had answered so. */
+static bool is_refused(int status, struct qn_lambda_outcome *outcome)
+{
+    if (status != 0) {
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "Lambda answered with status %d",
+                              status);
+    }
+    return status != 0;
+}
+
+static bool may_start(struct qn_lambda_poller *poller, struct qn_lambda_outcome *outcome)
+{
+    return qn_lambda_environment_is_running(&poller->environment) ||
+           !is_refused(qn_lambda_report_take(poller->reporter, "init", json_object()), outcome);
+}
+
+static void leave(struct qn_lambda_poller *poller, const json_t *records)
+{
+    size_t count = json_array_size(records);
+
+    qn_lambda_tell_take(poller->lambda, "throttled",
+                        json_pack("{s: I}", "records", (json_int_t)count),
+                        "throttled: %zu messages wait for their visibility timeout, reserved "
+                        "concurrency is used up",
+                        count);
+    (void)qn_lambda_report_take(poller->reporter, "throttled",
+                                json_pack("{s: o}", "ids", qn_lambda_ids_of(records)));
+}
+
+/* Deletes what is done. */
+static void settle(struct qn_lambda_poller *poller, const struct qn_lambda_invocation *invocation,
+                   const json_t *records, struct qn_lambda_outcome *outcome, int64_t begun_ms)
+{
+    size_t count = json_array_size(records);
+    bool *failed = qn_memory_new_array(count, sizeof(*failed));
+    bool has_wrong_id;
+
+    judge(poller, records, outcome, failed, &has_wrong_id);
+    json_t *done = selected(records, failed, false);
+    json_t *left = selected(records, failed, true);
+    int status = report_end(poller, invocation->request_id, outcome, has_wrong_id, left);
+    if (is_refused(status, outcome)) {
+        (void)json_array_extend(left, done);
+        (void)json_array_clear(done);
+    }
+    qn_lambda_delete(poller, done);
+    tell_end(poller, invocation, outcome, left, count, qn_clock_monotonic_ms() - begun_ms);
+    adapt(poller->lambda, outcome->end != QN_LAMBDA_END_RETURNED);
+    json_decref(done);
+    json_decref(left);
+    qn_memory_free(failed);
 }
 
 static void invoke(struct qn_lambda_poller *poller, const json_t *records)
 {
-    size_t count = json_array_size(records);
-    bool *failed = qn_memory_new_array(count, sizeof(*failed));
     struct qn_lambda_outcome outcome = {.why = ""};
     struct qn_lambda_invocation invocation = {.function_arn = poller->lambda->function_arn,
                                               .event = qn_buf_str(&poller->event)};
     int64_t begun_ms = qn_clock_monotonic_ms();
-    bool has_wrong_id;
 
-    qn_buf_init(&outcome.answer, QN_LAMBDA_EVENT_MAX + 1024);
     name_invocation(poller, &invocation);
-    qn_lambda_report_take(
-        poller->reporter, "invoke",
-        json_pack("{s: s, s: o}", "request", invocation.request_id, "ids", ids_of(records)));
-    qn_lambda_environment_invoke(&poller->environment, &invocation, &outcome);
-    judge(poller, records, &outcome, failed, &has_wrong_id);
-    json_t *done = selected(records, failed, false);
-    json_t *left = selected(records, failed, true);
-    report_end(poller, invocation.request_id, &outcome, has_wrong_id, left);
-    qn_lambda_delete(poller, done);
-    tell_end(poller, &invocation, &outcome, left, count, qn_clock_monotonic_ms() - begun_ms);
-    adapt(poller->lambda, outcome.end != QN_LAMBDA_END_RETURNED);
-    json_decref(done);
-    json_decref(left);
+    int status = qn_lambda_report_take(poller->reporter, "invoke",
+                                       json_pack("{s: s, s: o}", "request", invocation.request_id,
+                                                 "ids", qn_lambda_ids_of(records)));
+    if (status == HTTP_TOO_MANY) {
+        leave(poller, records);
+        return;
+    }
+    qn_buf_init(&outcome.answer, QN_LAMBDA_EVENT_MAX + 1024);
+    if (!is_refused(status, &outcome) && may_start(poller, &outcome)) {
+        qn_lambda_environment_invoke(&poller->environment, &invocation, &outcome);
+    }
+    settle(poller, &invocation, records, &outcome, begun_ms);
     qn_buf_done(&outcome.answer);
-    qn_memory_free(failed);
 }
 
 static void invoke_or_leave(struct qn_lambda_poller *poller, const json_t *records)
 {
     if (!begin_invocation(poller->lambda)) {
-        qn_lambda_tell_take(poller->lambda, "throttled",
-                            json_pack("{s: I}", "records", (json_int_t)json_array_size(records)),
-                            "throttled: %zu messages wait for their visibility timeout, reserved "
-                            "concurrency is used "
-                            "up",
-                            json_array_size(records));
+        leave(poller, records);
         return;
     }
     invoke(poller, records);
@@ -265,7 +296,8 @@ static void warm(struct qn_lambda_poller *poller)
     struct qn_lambda_outcome outcome = {.why = ""};
 
     if (poller->lambda->options->provisioned &&
-        !qn_lambda_environment_warm(&poller->environment, &outcome)) {
+        !(may_start(poller, &outcome) &&
+          qn_lambda_environment_warm(&poller->environment, &outcome))) {
         qn_lambda_tell_take(poller->lambda, "not-started", json_pack("{s: s}", "why", outcome.why),
                             "cannot start: %s", outcome.why);
     }

@@ -17,9 +17,10 @@ static void open_with(const char *rules)
     struct qn_error err;
 
     qn_buf_init(&text, 65536);
-    qn_buf_append_format(
-        &text, "{\"id\":\"t\",\"load\":[\"ok\"],\"instances\":{\"count\":2},\"faults\":[%s]}",
-        rules);
+    qn_buf_append_format(&text,
+                         "{\"id\":\"t\",\"profiles\":[\"lambda\"],\"load\":[\"ok\"],\"instances\":{"
+                         "\"count\":2},\"faults\":[%s]}",
+                         rules);
     cr_assert(qn_scenario_read(qn_buf_str(&text), "t", &scenario, &err), "%s", err.message);
     qn_buf_done(&text);
     qn_history_init(&history);
@@ -60,6 +61,21 @@ static bool next_at(struct qn_fault_step *step, int64_t in_ms)
 static bool next(struct qn_fault_step *step)
 {
     return next_at(step, 1);
+}
+
+Test(faults, invocations_are_refused_throttled_and_lost)
+{
+    open_with(
+        "\"on invoke nth 2 do status 429 as burnt\", \"on response nth 2 do status 500 as lost\","
+        "\"on init once do delay 1s as cold\"");
+    cr_expect_eq(happened(QN_CHECK_LAMBDA_INIT, "").delay_ms, 1000);
+    cr_expect_eq(happens(QN_CHECK_LAMBDA_INIT, ""), QN_EFFECT_GO_ON);
+    cr_expect_eq(happens(QN_CHECK_LAMBDA_INVOKE, ""), QN_EFFECT_GO_ON);
+    cr_expect_eq(happens(QN_CHECK_LAMBDA_RETURN, ""), QN_EFFECT_GO_ON);
+    cr_expect_eq(happened(QN_CHECK_LAMBDA_INVOKE, "").status, 429);
+    cr_expect_eq(happens(QN_CHECK_LAMBDA_TIMEOUT, ""), QN_EFFECT_GO_ON, "no response");
+    cr_expect_eq(happened(QN_CHECK_LAMBDA_ERROR, "").status, 500, "an error is one too");
+    cr_expect_eq(happens(QN_CHECK_WORK_BEGIN, "k-000"), QN_EFFECT_GO_ON);
 }
 
 Test(faults, effect_of_one_key_holds_its_answer_and_kills_the_instance)

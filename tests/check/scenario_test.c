@@ -153,7 +153,7 @@ Test(scenario, faults_that_nobody_carries_out_are_refused)
     expect_fault_refused("on work.begin do kill instance then hold", "stands first");
     expect_fault_refused("on work.begin do delay 1s then hold", "stands first");
     expect_fault_refused("on work.begin do truncate 0.5", "status N, reset, close or hang");
-    expect_fault_refused("on invoke do kill instance", "no Lambda function");
+    expect_fault_refused("on invoke do kill instance", "that takes profile lambda");
     expect_fault_refused("on work.begin do kill instance=2", "no such instance");
     expect_fault_refused("on Delete* do kill instance=QUERN0002", "no such instance");
 }

@@ -41,6 +41,19 @@ BAD = {"Function": {"Timeout": 30}, "FunctionResponseTypes": [],
                  "RedrivePolicy": '{"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:d", "maxReceiveCount": 1}'}}
 
 
+RULES = {
+    "id": "mine.rules", "title": "what Lambda itself may do", "profiles": ["lambda"], "severity": "must", "needs": ["none"],
+    "tier": 1, "queue": {"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 5},
+    "lambda": {"batch_size": 1, "concurrency": 2}, "load": ["ok count=6 work=20ms"],
+    "faults": ["on invoke nth 2 do status 429 as burnt", "on response nth 3 do status 500 as lost",
+               "on invoke nth 4 do status 502 as refused", "on init nth 1 do delay 300ms as cold",
+               "on lambda.response nth 5 do hold then kill instance as gone"],
+    "end": {"drained_within": "5*V+20s"},
+    "must": ["NO-LOSS", "ONCE", "DRAINED", "NO-PHANTOM", "BURNT: count(lambda.throttled) == 1",
+             "AGAIN: leases(all) >= 9", "RETURNS: count(lambda.return) >= 6"],
+    "why": "", "fix": ""}
+
+
 def check(folder, name, only, *arguments, options=(), jobs=1):
     report = folder / (name + ".json")
     only = [word for one in only for word in ("--only", one)]
@@ -59,6 +72,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lambda")
     for name, mapping in (("good", GOOD), ("bad", BAD)):
         (folder / (name + ".esm")).write_text(json.dumps(mapping))
+    (folder / "rules.json").write_text(json.dumps(RULES))
     wanted = {}
     for bug, scenario, _, _ in MUTANTS:
         wanted.setdefault(bug, []).append(scenario)
@@ -67,6 +81,8 @@ def runs(tmp_path_factory):
             "right": pool.submit(check, folder, "right", (), jobs=3),
             "all at first": pool.submit(check, folder, "all", ["lambda.fifo-*"], "--all-at-first-failure"),
             **{bug: pool.submit(check, folder, bug, only, "--bug", bug, jobs=2) for bug, only in wanted.items()},
+            "rules": pool.submit(check, folder, "rules", ["mine.rules"],
+                                 options=("--scenario", str(folder / "rules.json"))),
             **{name: pool.submit(check, folder, name, ["lambda.config-audit"],
                                  options=("--esm", str(folder / (name + ".esm")))) for name in ("good", "bad")},
         }
@@ -85,8 +101,19 @@ def broken(scenarios, scenario):
 
 def test_a_right_function_passes_all(runs):
     found = verdicts(runs["right"][0])
-    assert {name for name, verdict in found.items() if verdict != "PASS"} == set(), runs["right"][1].stdout
-    assert len([name for name in found if name.startswith("lambda.")]) == 8
+    others = {name: verdict for name, verdict in found.items() if verdict != "PASS"}
+    assert others == {"lambda.throttle-burn": "INFO", "lambda.filter": "INFO"}, runs["right"][1].stdout
+    assert len([name for name in found if name.startswith("lambda.")]) == 11
+
+
+def test_what_is_told_costs_nothing_and_is_told(runs):
+    assert broken(runs["right"][0], "lambda.throttle-burn") == ("INFO", {"BURNT", "ONE-LEASE"})
+    assert broken(runs["right"][0], "lambda.filter") == ("INFO", {"FILTERED"})
+
+
+def test_rules_make_lambda_throttle_refuse_and_lose_answers(runs):
+    (one,) = runs["rules"][0]
+    assert (one["id"], one["verdict"]) == ("mine.rules", "PASS"), (one, runs["rules"][1].stdout)
 
 
 def test_to_stop_the_whole_batch_is_right_too(runs):
