@@ -26,8 +26,8 @@ struct quern_inbox_options {
     const char *path;     /* the program's database; made when it is not there */
     const char *consumer; /* whose keys these are: two consumers of one database do the same message
                              once each */
-    int64_t stale_ms; /* a claim older than this is of a process that died; 0: 60,000. It must be
-                         longer than `prepare` below takes. */
+    int64_t stale_ms; /* a claim is renewed three times in this while its work goes on, so one that
+                         is older is of a process that died; 0: 20,000 */
     int64_t busy_ms;  /* how long to wait for another writer; 0: 5,000 */
     int64_t (*now_ms)(void *state); /* for tests: the wall clock; NULL: the system's */
     void *state;

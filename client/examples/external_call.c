@@ -20,8 +20,8 @@
 
 #include "example.h"
 
-/* A claim on a key is that of a dead process when it is older than the longest work: two calls. */
-enum { CALL_TIMEOUT_MS = 5000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000, URL_MAX = 2048 };
+/* A claim that was not renewed for STALE_MS is that of a dead process. */
+enum { CALL_TIMEOUT_MS = 30000, STALE_MS = 6000, URL_MAX = 2048 };
 
 static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};

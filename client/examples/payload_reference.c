@@ -20,8 +20,7 @@
 
 enum {
     OBJECT_MAX = 64 * 1024 * 1024,
-    STALE_MS = 60000,
-    FETCH_TIMEOUT_MS = 50000, /* within STALE_MS */
+    FETCH_TIMEOUT_MS = 50000,
     URL_MAX = 2048,
     HEX_CHARS = 2 * SHA256_DIGEST_SIZE + 1
 };
@@ -212,8 +211,7 @@ static struct quern_result handle(void *inbox, struct quern_delivery *delivery)
 
 static int consume(const char *path)
 {
-    const struct quern_inbox_options kept = {
-        .path = path, .consumer = "documents", .stale_ms = STALE_MS};
+    const struct quern_inbox_options kept = {.path = path, .consumer = "documents"};
     sqlite3 *database = quern_example_open(
         path, "CREATE TABLE IF NOT EXISTS documents (document_key TEXT, bytes BLOB)");
     struct quern_inbox *inbox;

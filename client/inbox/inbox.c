@@ -40,7 +40,7 @@ static enum finding judge(const struct claim *claim, sqlite3_stmt *row)
     if (is_ours) {
         return FOUND_OURS;
     }
-    /* Who claimed it and let so much time pass has died. */
+    /* While its owner lives it is renewed. */
     return age_ms >= claim->inbox->stale_ms ? FOUND_NOTHING : FOUND_BUSY;
 }
 
@@ -166,6 +166,7 @@ static struct quern_result run(const struct claim *claim, struct quern_delivery 
                                bool *ret_was_done)
 {
     const struct quern_inbox_work *work = claim->work;
+    struct quern_claimed claimed = {.key = work->key, .owner = claim->owner};
     struct quern_error err;
 
     if (work->prepare == NULL) {
@@ -176,10 +177,12 @@ static struct quern_result run(const struct claim *claim, struct quern_delivery 
         *ret_was_done = finding == FOUND_DONE;
         return answer_to(claim, finding, &err);
     }
+    quern_keeper_add(claim->inbox, &claimed);
     struct quern_result result = work->prepare(work->state, delivery);
     if (result.outcome == QUERN_DONE) {
         result = apply(claim, delivery, true, ret_was_done, &err);
     }
+    quern_keeper_remove(claim->inbox, &claimed);
     if (result.outcome != QUERN_DONE) {
         drop(claim); /* the next attempt need not wait until it is stale */
     }

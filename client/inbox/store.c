@@ -6,7 +6,7 @@
 #include "client/internal.h"
 #include "server/base/clock.h"
 
-enum { STALE_MS = 60000, BUSY_MS = 5000, BUSY_PAUSE_MS = 5 };
+enum { STALE_MS = 20000, BUSY_MS = 5000, BUSY_PAUSE_MS = 5 };
 
 #define QN_INBOX_SQL(name, text) const char quern_sql_##name[] = text;
 #include "client/inbox/sql.def"
@@ -127,6 +127,7 @@ bool quern_inbox_open(const struct quern_inbox_options *options, struct quern_in
     inbox->now_ms = options->now_ms;
     inbox->state = options->state;
     (void)pthread_mutex_init(&inbox->lock, NULL);
+    quern_keeper_init(inbox);
     qn_random_init(&inbox->random, qn_random_fresh_seed(), 0, 0);
     bool ok = quern_store_take(inbox, &db, err);
     if (ok) {
@@ -146,6 +147,7 @@ void quern_inbox_close(struct quern_inbox *inbox)
     if (inbox == NULL) {
         return;
     }
+    quern_keeper_done(inbox);
     for (size_t i = 0; i < inbox->idle_count; i++) {
         (void)sqlite3_close(inbox->idle[i]);
     }

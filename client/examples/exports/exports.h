@@ -7,8 +7,8 @@
 #include <quern_inbox.h>
 #include <sqlite3.h>
 
-/* A claim on a key is that of a dead process when it is older than the longest work: two calls. */
-enum { CALL_TIMEOUT_MS = 5000, STALE_MS = 2 * CALL_TIMEOUT_MS + 1000 };
+/* A claim that was not renewed for STALE_MS is that of a dead process. */
+enum { CALL_TIMEOUT_MS = 30000, STALE_MS = 6000 };
 
 enum { EXPORT_ID_MAX = 64, EXPORT_TEXT_MAX = 256 };
 

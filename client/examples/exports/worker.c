@@ -94,17 +94,43 @@ static struct quern_result finish(void *state, struct quern_delivery *delivery,
                : quern_retry(-1);
 }
 
+/* A request that can never succeed is not tried again: it goes to the dead letters at once. Where
+ * they are not known, and for what is no request at all, the redrive policy of the queue does it.
+ */
+static bool put_aside(void *state, const struct quern_delivery *delivery, const char *reason)
+{
+    const struct exports *exports = state;
+    const struct quern_received *received = quern_delivery_received(delivery);
+    const char *group = quern_delivery_group(delivery);
+    const struct quern_attribute why = {.name = "reason", .data_type = "String", .text = reason};
+    const struct quern_message letter = {
+        .body = received->body,
+        .body_len = received->body_len,
+        .group_id = group,
+        .deduplication_id = group != NULL ? received->message_id : NULL, /* of a FIFO queue */
+        .delay_s = QUERN_NOT_GIVEN,
+        .attributes = &why,
+        .attribute_count = 1,
+    };
+    struct quern_error err;
+
+    return exports->dlq_url != NULL && quern_delivery_envelope(delivery) != NULL &&
+           quern_send_message(exports->client, exports->dlq_url, &letter, NULL, &err);
+}
+
 int quern_exports_work(struct exports *exports)
 {
     const struct quern_consumer_options options = {
         .queue_url = exports->queue_url,
         .handler = make_file,
         .state = exports,
+        .max_messages = 1, /* files take long: none waits here while another process is idle */
         .allows_short_leases = true, /* those of `quern check` are */
-        .kinds = kinds, /* what is none goes to the dead-letter queue, by its redrive policy */
+        .kinds = kinds,
         .kind_count = sizeof(kinds) / sizeof(kinds[0]),
         .inbox = exports->inbox,
         .apply = finish,
+        .quarantine = put_aside,
     };
 
     return quern_example_run(&options);

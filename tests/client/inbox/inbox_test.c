@@ -2,6 +2,7 @@
 #include "client/quern_inbox.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,7 +11,7 @@
 #include "client/inbox/store.h"
 #include "tests/support/live_server.h"
 
-enum { STALE_MS = 1000 };
+enum { STALE_MS = 1000, LIVE_STALE_MS = 600 };
 
 static char path[] = "/tmp/quern-inbox-XXXXXX";
 static struct quern_inbox *inbox;
@@ -209,6 +210,35 @@ Test(inbox, claim_of_a_process_that_died_is_taken_over_when_it_is_stale)
     now_ms += 1;
     cr_expect_eq(work(inbox, "k", "p", prepare, NULL).outcome, QUERN_DONE);
     cr_expect_eq(shipments(), 1);
+}
+
+static struct quern_inbox *patient;
+
+/* Works for four times as long as a claim lasts, then another asks. */
+static struct quern_result take_long(void *state, struct quern_delivery *delivery)
+{
+    (void)state;
+    (void)delivery;
+    (void)poll(NULL, 0, 4 * LIVE_STALE_MS);
+    struct quern_result other = work(patient, "k", "p", prepare, NULL);
+    cr_expect_eq(other.outcome, QUERN_RETRY);
+    cr_expect_eq(other.delay_s, 1); /* half of the claim, and a second */
+    return quern_done();
+}
+
+Test(inbox, claim_is_renewed_while_its_work_goes_on)
+{
+    const struct quern_inbox_options options = {
+        .path = path, .consumer = "shipping", .stale_ms = LIVE_STALE_MS};
+    struct quern_inbox *busy = NULL;
+
+    cr_assert(quern_inbox_open(&options, &busy, &err));
+    cr_assert(quern_inbox_open(&options, &patient, &err));
+    cr_expect_eq(work(busy, "k", "p", take_long, NULL).outcome, QUERN_DONE);
+    cr_expect_eq(prepared, 0);
+    cr_expect_eq(shipments(), 1);
+    quern_inbox_close(busy);
+    quern_inbox_close(patient);
 }
 
 Test(inbox, failed_preparation_gives_its_claim_back_at_once)
