@@ -74,6 +74,8 @@ const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
     DETAIL_TEXT("reason", reason),
     DETAIL_TEXT("rule", rule),
     DETAIL_TEXT("target", target),
+    DETAIL_TEXT("agent", agent),
+    DETAIL_TEXT("tenant", tenant),
     NUMBER("port", port),
     NUMBER("attempt", attempt),
     NUMBER("status", status),

@@ -11,7 +11,7 @@ struct qn_check_field {
     size_t offset;
 };
 
-enum { QN_CHECK_FIELD_COUNT = 35 };
+enum { QN_CHECK_FIELD_COUNT = 37 };
 extern const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT];
 
 /* Where the field lies: in the event, or in its detail. */

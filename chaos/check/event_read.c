@@ -111,6 +111,26 @@ static void read_entry(struct reader *r)
     }
 }
 
+/* The names of one list, behind those of others; those of the sender's own begin with '*'. */
+static void read_names(struct reader *r, bool are_own)
+{
+    struct qn_str *asked = &detail_of(r)->asked;
+
+    if (qn_json_peek(&r->json) != QN_JSON_ARRAY) {
+        (void)qn_json_skip(&r->json);
+        return;
+    }
+    (void)qn_json_open_array(&r->json);
+    while (qn_json_next_element(&r->json)) {
+        struct qn_str name = read_text(&r->json);
+        if (!qn_str_is_none(name)) {
+            *asked =
+                qn_arena_format(r->arena, "%.*s%s%s%.*s", QN_STR_ARG(*asked),
+                                asked->len > 0 ? "," : "", are_own ? "*" : "", QN_STR_ARG(name));
+        }
+    }
+}
+
 static void read_parameters(struct reader *r)
 {
     struct qn_check_event *event = r->event;
@@ -130,6 +150,11 @@ static void read_parameters(struct reader *r)
             read_parameter(&r->json, &detail_of(r)->wait);
         } else if (qn_str_equal(name, QN_STR("VisibilityTimeout"))) {
             read_parameter(&r->json, &detail_of(r)->visibility);
+        } else if (qn_str_equal(name, QN_STR("AttributeNames")) ||
+                   qn_str_equal(name, QN_STR("MessageSystemAttributeNames"))) {
+            read_names(r, false);
+        } else if (qn_str_equal(name, QN_STR("MessageAttributeNames"))) {
+            read_names(r, true);
         } else if (qn_str_equal(name, QN_STR("Entries")) &&
                    qn_json_peek(&r->json) == QN_JSON_ARRAY) {
             (void)qn_json_open_array(&r->json);

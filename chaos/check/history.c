@@ -119,7 +119,8 @@ static const struct qn_check_detail *copy_detail(struct qn_history *history,
 
     *copy = *detail;
     struct qn_str *const texts[DETAIL_TEXTS] = {&copy->invocation, &copy->reason, &copy->rule,
-                                                &copy->step, &copy->target};
+                                                &copy->step,       &copy->target, &copy->agent,
+                                                &copy->asked,      &copy->tenant};
     for (size_t i = 0; i < DETAIL_TEXTS; i++) {
         keep(history, EVENT_TEXTS + i, texts[i]);
     }

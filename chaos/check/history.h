@@ -62,6 +62,9 @@ enum qn_check_kind {
 /* What few events have, so that the others need no room for it. */
 struct qn_check_detail {
     struct qn_str invocation, reason, rule, target, step;
+    struct qn_str agent;  /* of api.in, the first of a connection: User-Agent */
+    struct qn_str asked;  /* of api.in: names of attributes that it asks for, with commas */
+    struct qn_str tenant; /* of load, where the scenario has several */
     int64_t match, from, to, count;
     int64_t pid, exit_code, signal;
     int64_t visible, in_flight, delayed; /* of mark end */
@@ -99,7 +102,7 @@ struct qn_history_port {
 
 enum { QN_HISTORY_PORTS_MAX = 16 };
 
-enum { QN_HISTORY_TEXTS = 17 }; /* of an event, with those of its detail */
+enum { QN_HISTORY_TEXTS = 20 }; /* of an event, with those of its detail */
 
 struct qn_history {
     struct qn_check_event *events;

@@ -76,6 +76,7 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         .version = is_entity ? (int64_t)(nth / entities) + 1 : 1,
         .entity = qn_arena_format(&load->arena, "e-%zu", maker->first + (is_entity ? entity : nth)),
         .tenant = qn_str_is_none(spec->group) ? QN_STR("A") : spec->group,
+        .has_own_tenant = !qn_str_is_none(spec->group),
     };
     if (spec->rate > 0 && message->at_ms >= 0) {
         message->at_ms += (int64_t)nth * 1000 / spec->rate;
@@ -240,6 +241,7 @@ static void record_send(struct qn_load *load, const struct qn_load_target *targe
     event.code = message_id != NULL ? QN_STR("OK") : QN_STR("failed");
     event.what = qn_str_from_cstr(qn_load_outcome_name(message->outcome));
     detail.target = message->other_name;
+    detail.tenant = message->has_own_tenant ? message->tenant : QN_STR_NONE;
     event.work_ms = message->script.work_ms;
     event.digest = digest_of(message);
     qn_record(target->recorder, &event);

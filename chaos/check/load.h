@@ -24,6 +24,7 @@ struct qn_load_message {
     size_t position;          /* among all as they were made */
     struct qn_str entity;
     struct qn_str tenant;
+    bool has_own_tenant; /* the load names it */
     struct qn_effect_script script;
     enum qn_load_object object;
     struct qn_str object_name; /* SHA-256 of what was sent, in hexadecimal; none without one */

@@ -1,6 +1,7 @@
 /* The profile card: one pass over the history. */
 #include "chaos/check/profile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Gaps and durations, to take a median or a percentile of. */
@@ -56,9 +57,63 @@ static int64_t percentile(struct samples *samples, size_t percent)
     return value;
 }
 
+static void keep_text(char *place, size_t room, struct qn_str text)
+{
+    (void)snprintf(place, room, "%.*s", QN_STR_ARG(text));
+}
+
+/* "m/E,b": what the SDK is set to, a letter each. */
+static const char *mode_of_letters(struct qn_str letters)
+{
+    static const struct {
+        const char *letter;
+        const char *mode;
+    } modes[] = {{"D", "legacy"}, {"E", "standard"}, {"F", "adaptive"}};
+
+    while (letters.len > 0) {
+        struct qn_str letter = qn_str_cut(letters, ',', &letters);
+        for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+            if (qn_str_equal(letter, qn_str_from_cstr(modes[i].letter))) {
+                return modes[i].mode;
+            }
+        }
+    }
+    return "";
+}
+
+/* SDKs name themselves, and how they try again, in words of User-Agent: "Boto3/1.35.2 ...
+ * cfg/retry-mode#legacy". The first word may be the application's. */
+static void learn_agent(struct qn_profile *profile, struct qn_str agent)
+{
+    const struct qn_str mode = QN_STR("cfg/retry-mode");
+    struct qn_str rest = agent;
+    bool is_sdk = false;
+
+    while (rest.len > 0) {
+        struct qn_str word = qn_str_cut(rest, ' ', &rest);
+        bool names_sdk =
+            qn_str_starts_with(word, QN_STR("aws-")) || qn_str_starts_with(word, QN_STR("Boto3/"));
+        if (word.len > 0 && !is_sdk && (names_sdk || profile->agent[0] == '\0')) {
+            keep_text(profile->agent, sizeof(profile->agent), word);
+            is_sdk = names_sdk;
+        }
+        if (qn_str_starts_with(word, mode) && word.len > mode.len + 1) {
+            keep_text(profile->retry_mode, sizeof(profile->retry_mode),
+                      qn_str_from(word, mode.len + 1));
+        } else if (qn_str_starts_with(word, QN_STR("m/")) && profile->retry_mode[0] == '\0') {
+            keep_text(profile->retry_mode, sizeof(profile->retry_mode),
+                      qn_str_from_cstr(mode_of_letters(qn_str_from(word, 2))));
+        }
+    }
+}
+
 static void learn_call(struct learner *learner, const struct qn_check_event *event)
 {
     struct qn_profile *profile = learner->profile;
+
+    if (!qn_str_is_none(event->detail->agent) && profile->agent[0] == '\0') {
+        learn_agent(profile, event->detail->agent);
+    }
 
     profile->has_sdk = profile->has_sdk || !qn_str_is_none(event->detail->invocation);
     profile->sdk_attempts =
@@ -70,6 +125,9 @@ static void learn_call(struct learner *learner, const struct qn_check_event *eve
             event->detail->wait > profile->wait_s ? event->detail->wait : profile->wait_s;
         profile->overrides_visibility =
             profile->overrides_visibility || event->detail->visibility != QN_EVENT_NO_INT;
+        if (event->detail->asked.len > 0 && profile->asked[0] == '\0') {
+            keep_text(profile->asked, sizeof(profile->asked), event->detail->asked);
+        }
         if (profile->startup_ms == 0 && learner->spawned_at_ms != 0) {
             profile->startup_ms = event->wt - learner->spawned_at_ms;
         }

@@ -4,6 +4,8 @@
 
 #include "chaos/check/judge/judge.h"
 
+enum { QN_PROFILE_AGENT = 64, QN_PROFILE_MODE = 16, QN_PROFILE_ASKED = 240 };
+
 struct qn_profile {
     bool is_known;
     enum qn_level level;
@@ -22,6 +24,10 @@ struct qn_profile {
     int64_t startup_ms;      /* from spawn to the first receive */
     int64_t handling_p50_ms; /* from lease to delete */
     int64_t handling_p99_ms;
+    char agent[QN_PROFILE_AGENT];     /* "Boto3/1.35.2"; empty: it did not say */
+    char retry_mode[QN_PROFILE_MODE]; /* of the SDK: legacy, standard, adaptive; empty: not said */
+    char asked[QN_PROFILE_ASKED];     /* attributes that its receives ask for, with commas; those of
+                                         the sender's own begin with '*' */
 };
 
 /* The history is settled. */

@@ -69,6 +69,7 @@ static const struct known_header known[] = {
     KEPT("Accept", request.http.accept),
     KEPT("Origin", origin),
     TAKEN("Expect", take_expect),
+    KEPT("User-Agent", request.caller.user_agent),
     KEPT("Content-Type", request.http.content_type),
     KEPT("X-Amz-Target", request.http.target),
     KEPT("Authorization", request.http.authorization),

@@ -39,6 +39,7 @@ struct qn_client {
     int fd;
     int port;
     int64_t number; /* 0 before its first SQS call */
+    bool is_known;  /* the trace has told what program it is */
     bool is_gone;   /* it has closed, or at least sends nothing more */
     bool is_ending;
     struct qn_client *next_ending;

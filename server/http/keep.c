@@ -4,7 +4,7 @@
 
 #include "server/base/log.h"
 
-enum { PARAMETERS_MAX = 64 * 1024 };
+enum { PARAMETERS_MAX = 64 * 1024, AGENT_MAX = 300 };
 
 void qn_tx_init(struct qn_loop *loop, struct qn_tx *tx, struct qn_arena *arena,
                 struct qn_random *random)
@@ -138,6 +138,10 @@ void qn_keep_api_in(struct qn_call *call)
     qn_buf_init(&parameters, PARAMETERS_MAX);
     if (call->loop->events.wanted) {
         event.region = caller->region;
+        if (!call->client->is_known) {
+            event.user_agent = qn_str_first(caller->user_agent, AGENT_MAX);
+        }
+        call->client->is_known = true;
     }
     if (call->loop->events.wanted && call->request.input != NULL) {
         qn_wire_describe_input(&call->request, &parameters);

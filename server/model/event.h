@@ -67,6 +67,7 @@ struct qn_event {
     int64_t count;
     struct qn_str region;       /* api.in: the caller's; queue.create: the queue's; else the queue's
                                    where it is not the caller's */
+    struct qn_str user_agent;   /* api.in: "agent", with the first call of a connection */
     struct qn_str queue_region; /* of lease.* and msg.*, for fault rules; not rendered */
 };
 
@@ -84,7 +85,7 @@ struct qn_event_field {
     bool is_text;     /* struct qn_str, else int64_t */
     size_t offset;
 };
-enum { QN_EVENT_FIELD_COUNT = 30 };
+enum { QN_EVENT_FIELD_COUNT = 31 };
 extern const struct qn_event_field qn_event_fields[QN_EVENT_FIELD_COUNT];
 
 /* The keys by which a message is known outside of SQS: the string members idempotencyKey and

@@ -24,6 +24,7 @@ struct qn_caller {
     struct qn_str trace_header;  /* X-Amzn-Trace-Id, or none */
     struct qn_str invocation_id; /* amz-sdk-invocation-id, or none */
     int64_t sdk_attempt;         /* from amz-sdk-request: attempt=N, or 0 */
+    struct qn_str user_agent;    /* User-Agent, or none */
 };
 
 /* The HTTP request as wire sees it. Everything is borrowed from the request's arena. */

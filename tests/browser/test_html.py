@@ -243,6 +243,14 @@ def test_a_closed_scenario_opens_by_keyboard(browser, report):
     assert browser.ask("() => document.querySelector('#s2 svg.picture').checkVisibility()")
 
 
+def test_the_card_has_a_row_for_each_fact(opened):
+    browser, _ = opened
+    rows = browser.ask("() => [...document.querySelectorAll('table.card tbody tr')].map(r => "
+                       "[...r.cells].map(c => c.textContent.trim()))")
+    assert {row[1] for row in rows} >= {"lease", "stop", "long polling", "batch size", "attributes", "program"}
+    assert all(row[0].split(" ", 1)[1] in ("fits", "advice", "does not fit") and row[2] for row in rows)
+
+
 def test_checklists_are_filled_in(opened):
     browser, _ = opened
     lists = browser.ask("() => [...document.querySelectorAll('table.checklist')].map(t => [...t.tBodies[0].rows]"

@@ -48,6 +48,47 @@ Test(profile, polls_and_leases_tell_batch_wait_and_visibility)
     cr_expect_eq(profile.heartbeat_ms, 0);
 }
 
+static struct qn_profile learn_agent(const char *agent)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, 4096);
+    qn_buf_append_format(&text,
+                         "{\"seq\":1,\"kind\":\"api.in\",\"action\":\"ReceiveMessage\",\"queue\":"
+                         "\"q\",\"agent\":\"%s\",\"params\":{\"AttributeNames\":[\"All\"],"
+                         "\"MessageAttributeNames\":[\"kind\",\"size\"]}}\n",
+                         agent);
+    qn_buf_append_char(&text, '\0');
+    const struct qn_profile profile = learn(text.ptr);
+    qn_buf_done(&text);
+    return profile;
+}
+
+static void expect_agent(const char *agent, const char *name, const char *mode)
+{
+    const struct qn_profile profile = learn_agent(agent);
+
+    cr_expect_str_eq(profile.agent, name);
+    cr_expect_str_eq(profile.retry_mode, mode, "%s: %s", agent, profile.retry_mode);
+}
+
+Test(profile, sdk_and_retry_mode_are_words_of_the_user_agent)
+{
+    expect_agent("Boto3/1.35.2 md/Botocore#1.35.2 ua/2.0 os/linux cfg/retry-mode#legacy",
+                 "Boto3/1.35.2", "legacy");
+    expect_agent("aws-sdk-java/2.20.1 Linux/5.10 cfg/retry-mode/standard", "aws-sdk-java/2.20.1",
+                 "standard");
+    expect_agent("shop/7 aws-sdk-js/3.600.0 ua/2.1 api/sqs#3.600.0 m/b,F", "aws-sdk-js/3.600.0",
+                 "adaptive");
+    expect_agent("curl/8.1", "curl/8.1", "");
+    expect_agent("aws-sdk-go-v2/1.30 m/E ua/2.1", "aws-sdk-go-v2/1.30", "standard");
+}
+
+Test(profile, attributes_that_are_asked_for_are_known)
+{
+    cr_expect_str_eq(learn_agent("x").asked, "All,*kind,*size");
+}
+
 Test(profile, query_requests_carry_their_numbers_as_text)
 {
     const struct qn_profile profile =

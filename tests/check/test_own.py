@@ -46,6 +46,9 @@ def test_a_consumer_with_a_store_of_its_own_passes(shop):
     # The store is the same for all scenarios, and each sees its own messages in it.
     assert {name: one["verdict"] for name, one in seen.items()} == dict.fromkeys(SCENARIOS, "PASS"), text
     assert results(seen["std.delete-lost"])["ONCE"] == "pass"
+    card = text.split("  learned: ")[1].splitlines()
+    assert "sdk=Boto3/" in card[0]
+    assert [line.split("  ")[2] for line in card[1:5]] == ["lease", "stop", "work", "long polling"], card
     events = [json.loads(line) for line in (shop / "kept/std.delete-lost.jsonl").read_text().splitlines()]
     counts = {event["k"]: event["count"] for event in events if event["kind"] == "effect.count"}
     assert counts == {"k-%03d" % n: 1 for n in range(10)}

@@ -221,6 +221,58 @@ def test_at_most_once_stands_in_every_headline(tmp_path):
     assert "No scenario failed</h1>" in head and name == "quern"
 
 
+def asking(**params):
+    trace = Trace(step_ms=20)
+    trace.add("api.in", action="ReceiveMessage", instance="QUERN0001", queue="q", req="r", invocation="i", attempt=1,
+              agent="Boto3/1.40.0 ua/2.0 cfg/retry-mode#legacy", params=params)
+    trace.send("k-000")
+    trace.work("k-000")
+    return trace.end()
+
+
+def test_the_card_tells_what_was_seen_and_whether_it_fits(tmp_path):
+    path = asking(AttributeNames=["SentTimestamp"], MessageAttributeNames=["kind"], MaxNumberOfMessages=10,
+                  WaitTimeSeconds=0).write(tmp_path / "t.jsonl")
+    page = tmp_path / "page.html"
+    _, _, _, report = judge(tmp_path, "--html", str(page), str(path))
+    learned = report["consumer"]["learned"]
+    assert (learned["agent"], learned["retry_mode"], learned["attempts"]) == ("Boto3/1.40.0", "legacy", 1)
+    assert learned["attributes"] == ["SentTimestamp", "*kind"]
+    rows = {row["name"]: row for row in report["consumer"]["audit"]}
+    assert rows["long polling"]["result"] == "misfit" and "20 s" in rows["long polling"]["text"]
+    assert rows["attributes"]["result"] == "advice" and "ApproximateReceiveCount" in rows["attributes"]["text"]
+    assert rows["program"] == {"name": "program", "seen": "Boto3/1.40.0, retries legacy", "result": "advice",
+                               "text": "retry mode standard knows more errors, and stops when all calls fail"}
+    assert rows["lease"]["result"] == rows["stop"]["result"] == "fits"
+    card = page.read_text().split('<section id="consumer">')[1].split("</section>")[0]
+    assert card.count("<tr>") == 1 + len(rows) and "Boto3/1.40.0, retries legacy" in card
+
+
+def test_what_fits_is_said_to(tmp_path):
+    path = asking(MessageSystemAttributeNames=["All"], MaxNumberOfMessages=1, WaitTimeSeconds=20).write(tmp_path / "t.jsonl")
+    _, _, _, report = judge(tmp_path, str(path))
+    rows = {row["name"]: row["result"] for row in report["consumer"]["audit"]}
+    assert rows["long polling"] == rows["attributes"] == "fits"
+
+
+def test_tenants_of_a_standard_queue_are_told_apart(tmp_path):
+    trace = Trace(step_ms=100)
+    for tenant, k in (("A", "k-000"), ("A", "k-001"), ("B", "k-002")):
+        trace.add("load", k=k, mid="id-" + k, queue="q", code="OK", what="ok", tenant=tenant)
+    for k in ("k-000", "k-002"):
+        trace.work(k)
+    path = trace.end().write(tmp_path / "t.jsonl")
+    page = tmp_path / "page.html"
+    _, _, _, report = judge(tmp_path, "--html", str(page), str(path))
+    tenants = {one["tenant"]: one for one in report["scenarios"][0]["tenants"]}
+    assert (tenants["A"]["sent"], tenants["A"]["done"], tenants["B"]["sent"], tenants["B"]["done"]) == (2, 1, 1, 1)
+    assert 0 < tenants["A"]["p50_ms"] == tenants["A"]["p95_ms"] < tenants["B"]["p50_ms"]
+    assert "<h3>Tenants</h3>" in page.read_text()
+    alone = asking().write(tmp_path / "alone.jsonl")
+    _, _, _, report = judge(tmp_path, "--html", str(page), str(alone))
+    assert "tenants" not in report["scenarios"][0] and "<h3>Tenants</h3>" not in page.read_text()
+
+
 @pytest.mark.parametrize("steps, grace_ms, said", [
     (1, 10000, "fits: handling p99 of {0} s in a lease of 4 s; fits: handling p99 of {0} s in the 10 s"),
     (40, 10000, "DOES NOT FIT: handling p99 of {0} s in a lease of 4 s, a longer lease"),

@@ -87,6 +87,22 @@ def test_what_happened_names_the_request_that_did_it(watched, sqs, queue):
     assert "req" not in lapsed
 
 
+def test_a_connection_tells_once_what_program_it_is(start):
+    server = start()
+    since = events(server)[-1]["seq"]
+    for agent in ("one/1.0 cfg/retry-mode#legacy", "two/" + "2" * 2000):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        for _ in range(2):
+            connection.request("POST", "/", "{}", {
+                "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.ListQueues", "User-Agent": agent})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200
+        connection.close()
+    told = [event.get("agent") for event in of(events(server, since), "api.in")]
+    assert told == ["one/1.0 cfg/retry-mode#legacy", None, ("two/" + "2" * 2000)[:300], None]
+
+
 def test_a_new_queue_is_told_apart_from_one_that_was_there(watched, sqs, name):
     since = last_seq(watched)
     for _ in range(2):

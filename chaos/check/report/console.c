@@ -49,6 +49,39 @@ void qn_report_begin(const struct qn_report *report)
     qn_buf_done(&command);
 }
 
+static void print_sdk(FILE *file, const struct qn_profile *p)
+{
+    if (p->agent[0] != '\0' || p->has_sdk) {
+        (void)fputs(p->has_sdk ? " sdk=" : " program=", file);
+        print_clean(file, qn_str_from_cstr(p->agent[0] != '\0' ? p->agent : "aws"));
+    }
+    if (p->has_sdk && p->retry_mode[0] != '\0') {
+        (void)fputs(" retries=", file);
+        print_clean(file, qn_str_from_cstr(p->retry_mode));
+    }
+    if (p->has_sdk) {
+        (void)fprintf(file, " attempts=%" PRId64, p->sdk_attempts);
+    }
+}
+
+/* A column for what was seen, and one for whether it fits. */
+static void print_card(const struct qn_report *report)
+{
+    struct qn_card card;
+    struct qn_buf line;
+
+    qn_report_audit_card(report, &card);
+    qn_buf_init(&line, SIZE_MAX / 2);
+    for (size_t i = 0; i < card.count; i++) {
+        const struct qn_audit *row = &card.rows[i];
+        qn_buf_append_format(&line, "    %-13s %-38s %s%s%s\n", row->name, row->seen,
+                             qn_report_audit_name(row->result), row->text[0] != '\0' ? ": " : "",
+                             row->text);
+    }
+    print_clean(report->console, qn_buf_str(&line));
+    qn_buf_done(&line);
+}
+
 void qn_report_profile_print(const struct qn_report *report)
 {
     const struct qn_profile *p = &report->profile;
@@ -68,14 +101,13 @@ void qn_report_profile_print(const struct qn_report *report)
     if (p->prefetch > 0) {
         (void)fprintf(file, " P=%" PRId64, p->prefetch);
     }
-    if (p->has_sdk) {
-        (void)fprintf(file, " sdk=aws attempts=%" PRId64, p->sdk_attempts);
-    }
     if (p->heartbeat_ms > 0) {
         (void)fprintf(file, " heartbeat=%.2gs", (double)p->heartbeat_ms / 1000);
     }
+    print_sdk(file, p);
     (void)fprintf(file, " start=%.2gs handling p50=%" PRId64 "ms p99=%" PRId64 "ms\n",
                   (double)p->startup_ms / 1000, p->handling_p50_ms, p->handling_p99_ms);
+    print_card(report);
     if (p->level == QN_LEVEL_PROTOCOL) {
         (void)fputs("  no call to the effect sink was seen: judged by the protocol alone\n", file);
     }
@@ -102,6 +134,22 @@ static void print_log(FILE *file, struct qn_str log)
     }
 }
 
+static void print_tenants(FILE *file, const struct qn_report_entry *entry)
+{
+    struct qn_tenants tenants;
+
+    qn_report_tenants(entry, &tenants);
+    for (size_t i = 0; i < tenants.count; i++) {
+        const struct qn_tenant *one = &tenants.items[i];
+        (void)fprintf(
+            file,
+            "       | tenant %.*s: %zu of %zu done, half of them within %.3g s, 95 of 100 "
+            "within %.3g s\n",
+            QN_STR_ARG(one->name), one->done, one->sent, (double)one->p50_ms / 1000,
+            (double)one->p95_ms / 1000);
+    }
+}
+
 void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -122,6 +170,7 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
     (void)fputs(judgement->text[0] != '\0' ? "   " : "", file);
     print_clean(file, qn_str_from_cstr(judgement->text));
     (void)fputc('\n', file);
+    print_tenants(file, entry);
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
     if (!qn_report_is_fine(judgement->outcome)) {
         print_trouble(report, entry);

@@ -15,6 +15,34 @@ static void set_number(json_t *object, const char *name, int64_t value)
     set(object, name, json_integer(value));
 }
 
+static json_t *names(struct qn_str list)
+{
+    json_t *array = json_array();
+
+    while (list.len > 0) {
+        json_array_append_new(array, qn_report_json_text(qn_str_cut(list, ',', &list)));
+    }
+    return array;
+}
+
+static json_t *audit(const struct qn_report *report)
+{
+    json_t *array = json_array();
+    struct qn_card card;
+
+    qn_report_audit_card(report, &card);
+    for (size_t i = 0; i < card.count; i++) {
+        const struct qn_audit *row = &card.rows[i];
+        json_array_append_new(
+            array,
+            json_pack("{s:s, s:o, s:s, s:s}", "name", row->name, "seen",
+                      qn_report_json_text(qn_str_from_cstr(row->seen)), "result",
+                      row->result == QN_AUDIT_MISFIT ? "misfit" : qn_report_audit_name(row->result),
+                      "text", row->text));
+    }
+    return array;
+}
+
 static json_t *learned(const struct qn_profile *profile)
 {
     json_t *object = json_object();
@@ -34,7 +62,20 @@ static json_t *learned(const struct qn_profile *profile)
     if (profile->level >= QN_LEVEL_SINK) {
         set_number(object, "C", profile->concurrency);
     }
+    if (profile->prefetch > 0) {
+        set_number(object, "P", profile->prefetch);
+    }
     set_number(object, "held", profile->held);
+    if (profile->agent[0] != '\0') {
+        set(object, "agent", qn_report_json_text(qn_str_from_cstr(profile->agent)));
+    }
+    if (profile->retry_mode[0] != '\0') {
+        set(object, "retry_mode", qn_report_json_text(qn_str_from_cstr(profile->retry_mode)));
+    }
+    if (profile->has_sdk) {
+        set_number(object, "attempts", profile->sdk_attempts);
+    }
+    set(object, "attributes", names(qn_str_from_cstr(profile->asked)));
     if (profile->heartbeat_ms > 0) {
         set_number(object, "heartbeat_ms", profile->heartbeat_ms);
     }
@@ -73,8 +114,8 @@ static json_t *consumer(const struct qn_report *report)
         json_array_append_new(argv,
                               qn_report_json_text(qn_str_from_cstr(report->options->command[i])));
     }
-    return json_pack("{s:o, s:o, s:o}", "argv", argv, "learned", learned(&report->profile),
-                     "declared", declared(report));
+    return json_pack("{s:o, s:o, s:o, s:o}", "argv", argv, "learned", learned(&report->profile),
+                     "audit", audit(report), "declared", declared(report));
 }
 
 static json_t *summary(const struct qn_report *report)
@@ -202,6 +243,27 @@ static json_t *log_lines(const struct qn_report_entry *entry)
     return list;
 }
 
+/* NULL: there are not several. */
+static json_t *tenants_of(const struct qn_report_entry *entry)
+{
+    struct qn_tenants tenants;
+    json_t *list = NULL;
+
+    qn_report_tenants(entry, &tenants);
+    for (size_t i = 0; i < tenants.count; i++) {
+        const struct qn_tenant *one = &tenants.items[i];
+        json_t *object = json_object();
+        set(object, "tenant", qn_report_json_text(one->name));
+        set_number(object, "sent", (int64_t)one->sent);
+        set_number(object, "done", (int64_t)one->done);
+        set_number(object, "p50_ms", one->p50_ms);
+        set_number(object, "p95_ms", one->p95_ms);
+        list = list != NULL ? list : json_array();
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *scenario(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -227,6 +289,10 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     set(object, "invariants", invariants(judgement));
     set(object, "faults", faults(judgement));
     set(object, "accounting", accounting(&judgement->accounting));
+    json_t *tenants = tenants_of(entry);
+    if (tenants != NULL) {
+        set(object, "tenants", tenants);
+    }
     if (entry->trace_path[0] != '\0') {
         set(object, "trace", qn_report_json_text(qn_str_from_cstr(entry->trace_path)));
     }

@@ -142,28 +142,12 @@ static void fill_effects(const struct qn_report *report, struct qn_fill *fill)
 
 static void fill_facts(const struct qn_report *report, struct qn_fill *fill)
 {
-    const struct qn_profile *p = &report->profile;
     const struct qn_check_options *o = report->options;
     struct qn_buf text;
 
     qn_buf_init(&text, SIZE_MAX / 2);
     qn_options_append_command(o->command, &text);
     qn_fill_text(fill, "command", qn_buf_str(&text));
-    qn_buf_clear(&text);
-    if (p->is_known) {
-        qn_buf_append_format(
-            &text, "visibility %.3g s (%s), batches of %lld, ", (double)p->visibility_ms / 1000,
-            p->overrides_visibility ? "its own" : "the queue's", (long long)p->batch);
-        if (p->heartbeat_ms > 0) {
-            qn_buf_append_format(&text, "a heartbeat each %.2g s, ",
-                                 (double)p->heartbeat_ms / 1000);
-        }
-        qn_buf_append_format(&text, "handling p50 %lld ms, p99 %lld ms",
-                             (long long)p->handling_p50_ms, (long long)p->handling_p99_ms);
-    } else {
-        qn_buf_append_literal(&text, "nothing: it never asked for a message");
-    }
-    qn_fill_text(fill, "learned", qn_buf_str(&text));
     qn_buf_clear(&text);
     qn_report_audit(report, &text);
     qn_fill_text(fill, "alignment", qn_buf_str(&text));
@@ -173,6 +157,43 @@ static void fill_facts(const struct qn_report *report, struct qn_fill *fill)
     qn_fill_format(fill, "seed", "%llu", (unsigned long long)report->seed);
     qn_fill_format(fill, "semantics", "%s", qn_report_semantics(report));
     qn_fill_format(fill, "version", "%s", QN_VERSION);
+}
+
+/* The profile card: nothing of it where nobody asked for a message. */
+static void append_card(const struct qn_report *report, struct qn_buf *buf)
+{
+    static const char *const classes_of[] = {
+        [QN_AUDIT_FITS] = "pass", [QN_AUDIT_ADVICE] = "info", [QN_AUDIT_MISFIT] = "warn"};
+    struct qn_card card;
+    struct qn_fill fill;
+    struct qn_buf rows;
+    struct qn_buf badge;
+
+    qn_report_audit_card(report, &card);
+    qn_buf_init(&rows, SIZE_MAX / 2);
+    qn_buf_init(&badge, SIZE_MAX / 2);
+    for (size_t i = 0; i < card.count; i++) {
+        const struct qn_audit *row = &card.rows[i];
+        bool is_misfit = row->result == QN_AUDIT_MISFIT;
+        qn_page_badge(&badge, classes_of[row->result],
+                      is_misfit ? "does not fit" : qn_report_audit_name(row->result));
+        qn_fill_begin(&fill, "card-row");
+        qn_fill_markup(&fill, "badge", qn_buf_str(&badge));
+        qn_fill_format(&fill, "name", "%s", row->name);
+        qn_fill_text(&fill, "seen", qn_str_from_cstr(row->seen));
+        qn_fill_format(&fill, "text", "%s", row->text);
+        qn_fill_end(&fill, &rows);
+        qn_buf_clear(&badge);
+    }
+    if (card.count == 0) {
+        qn_buf_append_literal(&rows,
+                              "<tr><td colspan=\"4\">It never asked for a message.</td></tr>\n");
+    }
+    qn_fill_begin(&fill, "card");
+    qn_fill_markup(&fill, "rows", qn_buf_str(&rows));
+    qn_fill_end(&fill, buf);
+    qn_buf_done(&badge);
+    qn_buf_done(&rows);
 }
 
 static struct qn_str style_sheet(void)
@@ -217,6 +238,9 @@ void qn_report_html(const struct qn_report *report, struct qn_buf *buf)
         append_matrix_row(report, i + 1, &part);
     }
     qn_fill_markup(&fill, "rows", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    append_card(report, &part);
+    qn_fill_markup(&fill, "card", qn_buf_str(&part));
     qn_buf_clear(&part);
     for (size_t i = 0; i < report->count; i++) {
         if (has_page(&report->entries[i])) {

@@ -86,8 +86,37 @@ enum qn_report_level qn_report_level(const struct qn_report *report);
 const char *qn_report_level_name(enum qn_report_level level);
 /* What everybody who reads a verdict must know first: " (declared at most once)", or nothing. */
 const char *qn_report_declared(const struct qn_report *report);
-/* audit.c: whether lease, work, heartbeat and grace fit each other, in one line. */
+/* audit.c: what kind of consumer was seen, and whether that fits together. */
+enum qn_audit_result { QN_AUDIT_FITS, QN_AUDIT_ADVICE, QN_AUDIT_MISFIT };
+struct qn_audit {
+    const char *name;
+    enum qn_audit_result result;
+    bool is_duration; /* one of those that must fit each other */
+    char seen[QN_PROFILE_ASKED];
+    char text[200]; /* empty: nothing to say */
+};
+enum { QN_AUDIT_MAX = 8 };
+struct qn_card {
+    struct qn_audit rows[QN_AUDIT_MAX];
+    size_t count; /* 0: nobody asked for a message */
+};
+/* "fits", "advice", "DOES NOT FIT". */
+const char *qn_report_audit_name(enum qn_audit_result result);
+void qn_report_audit_card(const struct qn_report *report, struct qn_card *card);
+/* Whether lease, work, heartbeat and grace fit each other, in one line. */
 void qn_report_audit(const struct qn_report *report, struct qn_buf *buf);
+/* tenants.c: how long the messages of each tenant took, from when they could be had. */
+struct qn_tenant {
+    struct qn_str name; /* of the history */
+    size_t sent, done;
+    int64_t p50_ms, p95_ms; /* virtual, of those that are done */
+};
+enum { QN_TENANTS_MAX = 26 };
+struct qn_tenants {
+    struct qn_tenant items[QN_TENANTS_MAX];
+    size_t count; /* 0: there are not several, or it is a FIFO queue */
+};
+void qn_report_tenants(const struct qn_report_entry *entry, struct qn_tenants *tenants);
 /* "effectively-once", "at-least-once", "at-most-once", or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);
 /* "pass", "fail", "not observable"; "must", "should", "info". */

@@ -118,6 +118,34 @@ static void append_faults(const struct qn_judgement *judgement, struct qn_buf *b
     qn_buf_done(&items);
 }
 
+static void append_tenants(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    struct qn_tenants tenants;
+    struct qn_fill fill;
+    struct qn_buf rows;
+
+    qn_report_tenants(entry, &tenants);
+    if (tenants.count == 0) {
+        return;
+    }
+    qn_buf_init(&rows, SIZE_MAX / 2);
+    for (size_t i = 0; i < tenants.count; i++) {
+        const struct qn_tenant *one = &tenants.items[i];
+        qn_fill_begin(&fill, "tenant");
+        qn_fill_text(&fill, "name", one->name);
+        qn_fill_format(&fill, "sent", "%zu", one->sent);
+        qn_fill_format(&fill, "done", "%zu", one->done);
+        qn_fill_format(&fill, "half", "%.3g s", (double)one->p50_ms / 1000);
+        qn_fill_format(&fill, "most", "%.3g s", (double)one->p95_ms / 1000);
+        qn_fill_end(&fill, &rows);
+    }
+    qn_fill_begin(&fill, "tenants");
+    qn_fill_text(&fill, "id", entry->scenario->id);
+    qn_fill_markup(&fill, "rows", qn_buf_str(&rows));
+    qn_fill_end(&fill, buf);
+    qn_buf_done(&rows);
+}
+
 void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_buf *buf)
 {
     const struct qn_report_entry *entry = &report->entries[number - 1];
@@ -150,6 +178,9 @@ void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_b
     qn_buf_clear(&part);
     append_faults(judgement, &part);
     qn_fill_markup(&fill, "faults", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    append_tenants(entry, &part);
+    qn_fill_markup(&fill, "tenants", qn_buf_str(&part));
     qn_buf_clear(&part);
     qn_picture_append(entry, &part);
     qn_fill_markup(&fill, "picture", qn_buf_str(&part));
