@@ -38,8 +38,7 @@ static void step(struct books *books, const struct qn_judge_input *in,
         return;
     }
     struct entry *entry = qn_table_at_kept(&books->entries, event->k);
-    if (settles &&
-        (event->kind != QN_CHECK_WORK_COMMIT || !qn_str_is_none(event->detail->step))) {
+    if (settles && (event->kind != QN_CHECK_WORK_COMMIT || !qn_str_is_none(event->detail->step))) {
         entry->is_recorded = true;
         return;
     }

@@ -38,6 +38,14 @@ void qn_expression_need(struct qn_expression *x, enum qn_level level);
 /* The largest or smallest of what a function counts, over the selected messages that were sent. */
 double qn_expression_extreme(struct qn_expression *x, struct qn_str name, struct qn_str selector,
                              bool is_max);
+/* Whether the event is about one of the messages that are meant. */
+bool qn_expression_is_about(const struct qn_judge_input *in, const struct qn_check_event *event,
+                            struct qn_str selector);
+/* Lines of its log that have a canary in them, and those that name one of these messages. */
+double qn_expression_canaries(struct qn_expression *x);
+double qn_expression_printed(struct qn_expression *x, struct qn_str selector);
+/* Receives that were answered at once with nothing, of those that came between two events. */
+double qn_expression_short_polls(struct qn_expression *x, uint64_t from_seq, uint64_t to_seq);
 /* Adds the events that the comparison was about. */
 void qn_expression_witness(const struct qn_expression *x, struct qn_finding *finding);
 

@@ -27,8 +27,8 @@ static bool is_meant(const struct qn_judge_input *in, const struct qn_check_even
     return qn_judge_fits(qn_str_from_cstr(qn_check_kind_name(event->kind)), pattern);
 }
 
-static bool is_about(const struct qn_judge_input *in, const struct qn_check_event *event,
-                     struct qn_str selector)
+bool qn_expression_is_about(const struct qn_judge_input *in, const struct qn_check_event *event,
+                            struct qn_str selector)
 {
     if (qn_str_is_none(selector) || qn_str_equal(selector, QN_STR("all"))) {
         return true;
@@ -49,7 +49,8 @@ void qn_expression_witness(const struct qn_expression *x, struct qn_finding *fin
     }
     for (size_t i = 0; i < x->in->history->count && finding->witness_count < QN_WITNESS_MAX; i++) {
         const struct qn_check_event *event = &x->in->history->events[i];
-        if (is_meant(x->in, event, x->pattern) && is_about(x->in, event, x->selector)) {
+        if (is_meant(x->in, event, x->pattern) &&
+            qn_expression_is_about(x->in, event, x->selector)) {
             qn_finding_witness(finding, event->seq);
         }
     }
@@ -177,7 +178,8 @@ static double tried(struct qn_expression *x, const struct arguments *a)
     x->selector = a->items[1];
     for (size_t i = 0; i < x->in->history->count; i++) {
         const struct qn_check_event *event = &x->in->history->events[i];
-        count += is_meant(x->in, event, a->items[0]) && is_about(x->in, event, a->items[1]);
+        count += is_meant(x->in, event, a->items[0]) &&
+                 qn_expression_is_about(x->in, event, a->items[1]);
     }
     return count;
 }
@@ -244,7 +246,8 @@ static double gap(struct qn_expression *x, const struct arguments *a)
     x->selector = a->items[0];
     for (size_t i = 0; i < x->in->history->count; i++) {
         const struct qn_check_event *event = &x->in->history->events[i];
-        if (!is_meant(x->in, event, pattern) || !is_about(x->in, event, a->items[0])) {
+        if (!is_meant(x->in, event, pattern) ||
+            !qn_expression_is_about(x->in, event, a->items[0])) {
             continue;
         }
         if (++seen > wanted) {
@@ -266,7 +269,7 @@ static double edge(struct qn_expression *x, const struct arguments *a, bool is_l
     x->selector = selector;
     for (size_t i = 0; i < x->in->history->count && (is_last || found == NULL); i++) {
         const struct qn_check_event *event = &x->in->history->events[i];
-        if (is_meant(x->in, event, a->items[0]) && is_about(x->in, event, selector)) {
+        if (is_meant(x->in, event, a->items[0]) && qn_expression_is_about(x->in, event, selector)) {
             found = event;
         }
     }
@@ -312,58 +315,23 @@ static double version(struct qn_expression *x, const struct arguments *a)
     return newest;
 }
 
-/* Lines of its log that have a canary in them, plain or as base64 has it at each of three places.
- */
 static double canaries(struct qn_expression *x, const struct arguments *a)
 {
-    static const char *const forms[] = {"CANARY-", "Q0FOQVJZ", "NBTkFSW", "DQU5BUlkt"};
-    double count = 0;
-
     (void)a;
-    x->pattern = QN_STR("log");
-    for (size_t i = 0; i < x->in->history->count; i++) {
-        const struct qn_check_event *event = &x->in->history->events[i];
-        bool has_any = false;
-        for (size_t j = 0; event->kind == QN_CHECK_LOG && j < 4; j++) {
-            struct qn_str form = qn_str_from_cstr(forms[j]);
-            has_any =
-                has_any || qn_str_find(event->detail->reason, form) < event->detail->reason.len;
-        }
-        count += has_any;
-    }
-    return count;
+    return qn_expression_canaries(x);
 }
 
-static bool has_text(struct qn_str line, struct qn_str part)
-{
-    return part.len > 0 && qn_str_find(line, part) < line.len;
-}
-
-/* Lines of its log that name one of these messages: by the queue's id, the key, or the id of the
- * payload, which has the number of the key. */
 static double printed(struct qn_expression *x, const struct arguments *a)
 {
-    const struct qn_history *history = x->in->history;
-    double count = 0;
+    return qn_expression_printed(x, a->items[0]);
+}
 
-    x->pattern = QN_STR("log");
-    for (size_t i = 0; i < history->count; i++) {
-        struct qn_str line = history->events[i].detail->reason;
-        bool names_any = false;
-        for (size_t j = 0; j < history->count && history->events[i].kind == QN_CHECK_LOG; j++) {
-            const struct qn_check_event *sent = &history->events[j];
-            char id[32] = "";
-            if (sent->kind != QN_CHECK_LOAD || names_any || !is_about(x->in, sent, a->items[0])) {
-                continue;
-            }
-            struct qn_str number = qn_str_from(sent->k, sent->k.len > 2 ? 2 : sent->k.len);
-            (void)snprintf(id, sizeof(id), "m-%.*s", QN_STR_ARG(qn_str_first(number, 20)));
-            names_any = has_text(line, sent->mid) || has_text(line, sent->k) ||
-                        (number.len > 0 && has_text(line, qn_str_from_cstr(id)));
-        }
-        count += names_any;
-    }
-    return count;
+static double short_polls(struct qn_expression *x, const struct arguments *a)
+{
+    const struct phase phase = find_phase(x, a->count > 0 ? a->items[0] : QN_STR_NONE);
+
+    x->pattern = QN_STR("ReceiveMessage");
+    return phase.is_there ? qn_expression_short_polls(x, phase.from_seq, phase.to_seq) : 0;
 }
 
 static double unnamed(struct qn_expression *x, const struct arguments *a)
@@ -448,6 +416,7 @@ static const struct function {
     {"version", 1, 1, version, "version(ENTITY)"},
     {"canaries", 0, 0, canaries, "canaries()"},
     {"printed", 1, 1, printed, "printed(KEY)"},
+    {"short_polls", 0, 1, short_polls, "short_polls() or short_polls(MARK)"},
     {"unnamed", 0, 0, unnamed, "unnamed()"},
     {"exits", 0, 0, exits, "exits()"},
     {"time", 1, 1, time_of, "time(MARK)"},

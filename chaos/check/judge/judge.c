@@ -179,6 +179,7 @@ static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_inpu
     }
     judgement->invariant_count++;
     invariant->name = qn_arena_copy(&judgement->arena, rule.name).ptr;
+    invariant->is_weightless = !has_weight;
     invariant->severity = is_given_up(in, &rule) || !has_weight ? QN_INFO : severity;
     if (invariant->finding.result == QN_RESULT_FAIL &&
         invariant->finding.severity > invariant->severity) {
@@ -370,6 +371,32 @@ static bool is_undrained(struct qn_judgement *judgement, const struct qn_judge_i
     return false;
 }
 
+/* A scenario about extensions passes who makes some, or said that he does. Of any other it is an
+ * observation. True: it is one. */
+static bool is_without_norm(struct qn_judgement *judgement, const struct qn_judge_input *in,
+                            const json_t *needs)
+{
+    if (!qn_json_text_is_in(needs, "heartbeat")) {
+        return false;
+    }
+    for (size_t i = 0; i < judgement->invariant_count; i++) {
+        const struct qn_invariant *invariant = &judgement->invariants[i];
+        if (invariant->is_weightless && invariant->finding.result == QN_RESULT_FAIL) {
+            conclude(judgement, QN_OUTCOME_INFO, "%s: %.200s (a must with --heartbeat yes)",
+                     invariant->name, invariant->finding.text);
+            return true;
+        }
+    }
+    if (never_extends(in, needs)) {
+        conclude(
+            judgement, QN_OUTCOME_INFO,
+            "no lease was extended, so this says nothing of extensions (--heartbeat yes says that "
+            "there are some)");
+        return true;
+    }
+    return false;
+}
+
 static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_input *in,
                          const json_t *scenario)
 {
@@ -391,7 +418,7 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
     } else if (strcmp(text_of(scenario, "severity").ptr, "info") == 0) {
         broken = first_broken(judgement, QN_INFO);
         conclude(judgement, QN_OUTCOME_INFO, "%s", broken != NULL ? broken->finding.text : "");
-    } else {
+    } else if (!is_without_norm(judgement, in, json_object_get(scenario, "needs"))) {
         conclude(judgement, QN_OUTCOME_PASS, "%s", "");
         for (size_t i = 0; i < judgement->invariant_count && judgement->text[0] == '\0'; i++) {
             const struct qn_finding *finding = &judgement->invariants[i].finding;

@@ -93,6 +93,7 @@ qn_checker qn_judge_no_phantom;
 qn_checker qn_judge_once;
 qn_checker qn_judge_ack_after_effect;
 qn_checker qn_judge_drained;
+qn_checker qn_judge_extend_margin;
 qn_checker qn_judge_dlq_exact;
 qn_checker qn_judge_group_serial;
 qn_checker qn_judge_group_order;
@@ -162,8 +163,8 @@ bool qn_judge_is_state(const struct qn_check_event *event);
 bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_event *event,
                       struct qn_str action);
 /* From here on there is something to show for the message k: an effect, a record of the consumer's,
- * or a copy that it sent to the dead-letter queue or to its own retry queue. A step is on the way to
- * an effect: it is enough only of a consumer that has steps alone. */
+ * or a copy that it sent to the dead-letter queue or to its own retry queue. A step is on the way
+ * to an effect: it is enough only of a consumer that has steps alone. */
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
@@ -224,6 +225,7 @@ const char *qn_outcome_name(enum qn_outcome outcome);
 struct qn_invariant {
     const char *name; /* lies in the judgement's arena */
     enum qn_severity severity;
+    bool is_weightless; /* the condition behind its `if` does not hold */
     struct qn_finding finding;
 };
 

@@ -25,6 +25,7 @@ static const struct checker {
     {"DLQ-EXACT", qn_judge_dlq_exact, KEYS},
     {"NEWEST-HANDLE", qn_judge_newest_handle, EXCEPT},
     {"LEASE-COVER", qn_judge_lease_cover, EXCEPT},
+    {"EXTEND-MARGIN", qn_judge_extend_margin, SELECTOR},
     {"START-LIVE", qn_judge_start_live, EXCEPT},
     {"NO-GHOST-EXTEND", qn_judge_no_ghost_extend, EXCEPT},
     {"BOUNDED", qn_judge_bounded, NO_ARGUMENTS},

@@ -1,0 +1,53 @@
+/* EXTEND-MARGIN(WHICH, BOUND): a lease is extended no later than BOUND before it would end. A beat
+ * that comes later is in time until the first one that is late. */
+#include "chaos/check/judge/judge.h"
+
+/* The way of a request. */
+enum { MARGIN_MS = 250 };
+
+/* Extensions alone: who gives a message back, at once or after a pause, shortens its lease. */
+static void judge(const struct qn_judge_input *in, const struct qn_check_event *event,
+                  int64_t deadline_ms, int64_t bound_ms, struct qn_finding *finding)
+{
+    int64_t left_ms = deadline_ms - event->vt;
+
+    if (event->deadline <= deadline_ms || left_ms + MARGIN_MS + in->slack_ms >= bound_ms ||
+        qn_str_equal(event->detail->reason, QN_STR("fault"))) {
+        return;
+    }
+    if (qn_finding_break(finding, QN_MUST,
+                         "the lease of %.*s was extended %lld ms before its end (seq %llu, %lld "
+                         "are wanted)",
+                         QN_STR_ARG(event->k), (long long)left_ms, (unsigned long long)event->seq,
+                         (long long)bound_ms)) {
+        qn_finding_witness(finding, event->seq);
+    }
+}
+
+void qn_judge_extend_margin(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    struct qn_str bound;
+    struct qn_str which = qn_str_trim(qn_str_cut(in->arguments, ',', &bound));
+    struct qn_table deadlines; /* int64_t, by handle */
+    struct qn_error err;
+    int64_t bound_ms;
+
+    if (!qn_judge_number(in, bound, &bound_ms, &err)) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "%s", err.message);
+        return;
+    }
+    qn_table_init_for(&deadlines, sizeof(int64_t), &in->history->texts);
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        bool is_grant = event->kind == QN_CHECK_LEASE_GRANT;
+        if ((!is_grant && event->kind != QN_CHECK_LEASE_EXTEND) || !qn_judge_on_source(in, event)) {
+            continue;
+        }
+        int64_t *deadline_ms = qn_table_at_kept(&deadlines, event->h);
+        if (!is_grant && *deadline_ms != 0 && qn_tally_selects(in->tally, which, event->k)) {
+            judge(in, event, *deadline_ms, bound_ms, ret_finding);
+        }
+        *deadline_ms = event->deadline;
+    }
+    qn_table_done(&deadlines);
+}
