@@ -93,7 +93,8 @@ static enum MHD_Result next(struct qn_lambda_runtime *runtime, struct MHD_Connec
 
     (void)pthread_mutex_lock(&runtime->lock);
     if (runtime->given == NULL || !runtime->is_taken) {
-        if (runtime->given == NULL) {
+        /* How an invocation has ended stays to be seen until the next event is given. */
+        if (runtime->state == QN_LAMBDA_STARTING && runtime->given == NULL) {
             set_state(runtime, QN_LAMBDA_IDLE);
         }
         while (!runtime->is_closed && runtime->given == NULL) {

@@ -362,7 +362,7 @@ Test(plan, what_this_server_does_not_carry_out_is_refused)
     refuse("on any do throttle then delay 1s", "\"delay\" stands before it");
     refuse("on any do throttle then crash server", "\"crash\" stands before it");
     refuse("on any do crash server then expire-lease", "there is no server that could do");
-    refuse("on any do kill instance then throttle", "\"error\" is the server's and \"kill\"");
+    refuse("on any do kill instance then throttle", "\"kill\" before it by the harness");
     refuse("on any do after 2s", "nothing waits here");
     refuse("on DeleteMesage do hang", "did you mean \"DeleteMessage\"?");
 }
