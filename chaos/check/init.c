@@ -13,7 +13,7 @@
 #include "server/base/buf.h"
 #include "server/base/error.h"
 
-enum { WORDS_MAX = 4, PATH_ROOM = 64 };
+enum { WORDS_MAX = 5, PATH_ROOM = 64 };
 
 /* A language: what tells that a project is written in it (patterns as in a shell), what its adapter
  * is called and where it lies if that folder is there, and how its consumers are usually started:
@@ -76,7 +76,7 @@ static const struct language {
      "",
      "quern_adapter.sh",
      "quern_handle < BODY",
-     {"sh"},
+     {"quern", "consume", "{queue_url}", "--", "sh"},
      {"worker.sh", "consumer.sh"}},
 };
 

@@ -11,6 +11,7 @@ import threading
 
 import pytest
 from commands import environment, refused, run
+from exchange import process
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "chaos/check/declarations.md"
@@ -120,7 +121,8 @@ def test_a_consumer_around_the_adapter_passes(tmp_path, language, worker, needed
     names = [word for name in ("base.ack-after-effect", "std.delete-lost", "std.crash-after-effect-before-delete",
                                "poison.unknown-schema")
              for word in ("--only", name)]
-    answer = run("check", "-j", "2", *names, cwd=tmp_path, timeout_s=240)
+    path = "%s:%s" % (pathlib.Path(process.program()).resolve().parent, os.environ["PATH"])  # of a shell's consumer
+    answer = run("check", "-j", "2", *names, cwd=tmp_path, timeout_s=240, PATH=path)
     assert answer.returncode == 0, answer.stdout
     assert answer.stdout.count(" PASS  ") == 4
 
