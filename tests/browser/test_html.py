@@ -1,24 +1,26 @@
 """The HTML report in a browser: every lane drawn, nothing on top of anything, usable by keyboard,
 readable without colours, and in need of nothing but itself."""
+import io
 import json
 import re
 
 import pytest
 from commands import run
+from PIL import Image, ImageChops
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from traces_made import Trace
 
 NODES_MAX = 12000
 # Draws every kind of mark that a picture has.
-SHAPES = ["commit", "replay", "abort", "delete", "early", "dead", "reject", "extend", "release", "lapse",
+SHAPES = ["commit", "replay", "abort", "delete", "unmade", "early", "dead", "reject", "extend", "release", "lapse",
           "again", "fault", "start", "ready", "exit"]
 NASTY = "<script>document.title='taken'</script><b>&\"'"
 
 
 def everything():
     """A failed FIFO-like scenario of four instances, in which everything happens."""
-    trace = Trace(step_ms=20, must=("ONCE", "NO-LOSS"),
+    trace = Trace(step_ms=20, must=("ONCE", "NO-LOSS"), concurrency=2, prefetch=3,
                   faults=[{"name": "crash", "rule": "on x do kill instance as crash", "planned": 1}])
     trace.lines[0]["scenario"]["id"] = "std.everything"
     trace.add("boot", lsn=0, count=1)
@@ -39,6 +41,10 @@ def everything():
     trace.begin("k-000")
     trace.add("work.abort", k="k-000", run=trace.runs, reason="503", instance="QUERN0001")
     trace.add("fault", rule="crash", k="k-000", reason="kill instance", instance="QUERN0001")
+    trace.add("fault", rule="lost", k="k-000", reason="fake-success", instance="QUERN0001")
+    for code in ("ThrottlingException", "ThrottlingException", "OK"):
+        trace.add("api.in", action="ReceiveMessage", instance="QUERN0002", queue="q", req="f")
+        trace.add("api.out", action="ReceiveMessage", instance="QUERN0002", queue="q", code=code, req="f")
     trace.proc("signal", pid=10, signal=9)
     trace.proc("exit", pid=10, signal=9)
     trace.jump(3000)
@@ -104,9 +110,10 @@ def test_every_lane_is_drawn(opened):
                         ".map(e => e.dataset.name)")
     assert names[:2] == ["faults", "server"]
     assert names[2:6] == [f"instance #{n}" for n in (1, 2, 3, 4)]
-    assert [name.split(" (")[0] for name in names[6:10]] == ["open polls", "leases held", "waiting", "oldest"]
-    assert names[10] == "A / k-001"  # the witness comes first
-    assert sorted(names[11:]) == ["A / k-000", "A / k-002", "A / k-003"] + [f"B / k-00{i}" for i in (4, 5, 6, 7)]
+    assert [name.split(" (")[0] for name in names[6:13]] == [
+        "#1 open polls", "#2 open polls", "#3 open polls", "#4 open polls", "leases held", "waiting", "oldest"]
+    assert names[13] == "A / k-001"  # the witness comes first
+    assert sorted(names[14:]) == ["A / k-000", "A / k-002", "A / k-003"] + [f"B / k-00{i}" for i in (4, 5, 6, 7)]
 
 
 def test_every_kind_of_mark_is_drawn_and_explained(opened):
@@ -119,7 +126,7 @@ def test_every_kind_of_mark_is_drawn_and_explained(opened):
                         ".map(e => e.getBoundingClientRect()).map(b => Math.max(b.width, b.height))")
     assert min(sizes) > 2
     for kind in ("rect.lease.i1", "rect.lease.i2", "rect.lease.i3", "rect.lease.i4", "rect.work", "rect.wait",
-                 "rect.life", "rect.jump", "line.across.kill"):
+                 "rect.life", "rect.jump", "line.across.kill", "rect.zone", "line.limit"):
         assert browser.ask("kind => document.querySelectorAll('#s1 svg.picture ' + kind).length", kind) > 0, kind
 
 
@@ -287,11 +294,35 @@ def test_it_prints(browser, report):
         browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+INKED = """show => document.querySelectorAll('#s1 svg.picture .lane > :not(.frame):not(.name)').forEach(
+    e => { e.style.visibility = show ? '' : 'hidden' })"""
+LANES = """() => { const top = document.querySelector('#s1 svg.picture').getBoundingClientRect().top;
+    return [...document.querySelectorAll('#s1 svg.picture .lane')].map(e => {
+        const b = e.querySelector('.frame').getBoundingClientRect();
+        return [e.dataset.name, b.top - top, b.bottom - top] }) }"""
+
+
 def test_a_picture_of_each_lane_is_not_blank(opened):
-    """Taken as an image: each lane of the failed scenario has ink in it."""
+    """Taken as an image: in each lane of the failed scenario something is drawn. What goes across all of them stays."""
     browser, _ = opened
     svg = browser.driver.find_element("css selector", "#s1 svg.picture")
-    assert len(svg.screenshot_as_png) > 15000
+
+    def shot():
+        return Image.open(io.BytesIO(svg.screenshot_as_png)).convert("RGB")
+
+    with_ink = shot()
+    browser.ask(INKED, False)
+    try:
+        drawn = ImageChops.difference(with_ink, shot()).convert("L").point(lambda value: 255 if value > 24 else 0)
+    finally:
+        browser.ask(INKED, True)
+    lanes = browser.ask(LANES)
+    pixels = {name: drawn.crop((0, round(top) + 1, drawn.width, round(bottom) - 1)).histogram()[255]
+              for name, top, bottom in lanes}
+    assert len(pixels) == 21
+    assert {name: count for name, count in pixels.items() if count < 20} == {}
+    # An image in which a lane is empty is told apart.
+    assert drawn.crop((0, 0, drawn.width, round(lanes[0][1]))).histogram()[255] == 0
     empty = browser.ask("() => [...document.querySelectorAll('#s1 .lane')].filter(e => "
                         "e.querySelectorAll('use, rect:not(.frame), path').length == 0).map(e => e.dataset.name)")
     assert empty == []

@@ -200,9 +200,55 @@ static const char *kind_across(const struct qn_check_event *event)
     return NULL;
 }
 
+static void append_zone(struct qn_picture *picture, int64_t from_ms, int64_t to_ms, size_t count,
+                        int bottom)
+{
+    double x = qn_picture_x(picture, from_ms);
+    double width = qn_picture_x(picture, to_ms) - x;
+    struct qn_fill fill;
+
+    if (count < 2 || !qn_picture_has_room(picture)) {
+        return; /* one alone has no length */
+    }
+    qn_fill_begin(&fill, "zone");
+    qn_fill_format(&fill, "x", "%.1f", x);
+    qn_fill_format(&fill, "width", "%.1f", width > 1 ? width : 1);
+    qn_fill_format(&fill, "bottom", "%d", bottom);
+    qn_fill_format(&fill, "title", "no receive succeeds from %.2f s to %.2f s: %zu fail",
+                   qn_picture_seconds(picture, from_ms), qn_picture_seconds(picture, to_ms), count);
+    qn_fill_end(&fill, &picture->body);
+}
+
+/* From the first receive that fails to the last one before one succeeds. */
+static void append_zones(struct qn_picture *picture, int bottom)
+{
+    int64_t from_ms = 0;
+    int64_t to_ms = 0;
+    size_t failed = 0;
+
+    for (size_t i = 0; i < picture->end; i++) {
+        const struct qn_check_event *event = &picture->history->events[i];
+        if (event->kind != QN_CHECK_API_OUT || qn_picture_instance(event->instance) == 0 ||
+            !qn_str_equal(event->action, QN_STR("ReceiveMessage"))) {
+            continue;
+        }
+        if (qn_str_equal(event->code, QN_STR("OK"))) {
+            append_zone(picture, from_ms, to_ms, failed, bottom);
+            failed = 0;
+        } else {
+            from_ms = failed == 0 ? event->vt : from_ms;
+            to_ms = event->vt;
+            failed++;
+        }
+    }
+    append_zone(picture, from_ms, to_ms, failed, bottom);
+}
+
 static void append_across(struct qn_picture *picture, int bottom)
 {
     struct qn_fill fill;
+
+    append_zones(picture, bottom);
 
     for (size_t i = 1; i < picture->end; i++) {
         const struct qn_check_event *event = &picture->history->events[i];

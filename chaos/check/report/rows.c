@@ -158,6 +158,11 @@ static void draw_event(struct drawing *drawing, const struct qn_check_event *eve
         close_run(drawing, event);
         mark(drawing, "abort", event, middle);
         break;
+    case QN_CHECK_FAULT:
+        if (qn_str_starts_with(event->detail->reason, QN_STR("fake-success"))) {
+            mark(drawing, "unmade", event, LEASE_Y + LEASE_HEIGHT / 2);
+        }
+        break;
     case QN_CHECK_REJECT:
         mark(drawing, "reject", event, middle);
         drawing->has_effect = true;

@@ -1,16 +1,16 @@
-/* The strips over the rows: how many polls are open, leases held and messages waiting, and how old
- * the oldest message is, as steps over time. */
+/* The strips over the rows: how many polls of each instance are open, leases held and messages
+ * waiting, and how old the oldest message is, as steps over time. */
 #include "chaos/check/report/picture.h"
 #include "chaos/check/report/template.h"
 
 enum { STRIP_HEIGHT = 26, COLUMNS = 164, COLUMN_PX = 5 };
 
-enum strip { POLLS, HELD, BACKLOG, OLDEST, STRIP_COUNT };
+enum strip { HELD, BACKLOG, OLDEST, POLLS, POLLERS_MAX = 4, STRIP_COUNT = POLLS + POLLERS_MAX };
 
 static const struct {
     const char *name;
     const char *unit;
-} strips[STRIP_COUNT] = {
+} strips[POLLS + 1] = {
     [POLLS] = {"open polls", ""},
     [HELD] = {"leases held", ""},
     [BACKLOG] = {"waiting", ""},
@@ -22,7 +22,7 @@ struct figures {
     int64_t now[STRIP_COUNT];
     int64_t columns[STRIP_COUNT][COLUMNS];
     const struct qn_table_item *oldest;
-    bool has_begun;
+    size_t pollers; /* the greatest number of an instance, as far as each has a strip */
 };
 
 static int column_at(const struct qn_picture *picture, int64_t virtual_ms)
@@ -83,18 +83,38 @@ static void count_message(struct qn_picture *picture, struct figures *figures,
     figures->now[BACKLOG] += (!row->is_done && !row->is_held) - (was_in && !was_held);
 }
 
+/* Of instances beyond those that have strips, the last strip has all. */
+static size_t poller_of(const struct qn_check_event *event)
+{
+    int64_t number = qn_picture_instance(event->instance);
+
+    return number <= 0 ? 0 : number < POLLERS_MAX ? (size_t)number : POLLERS_MAX;
+}
+
+static void count_poll(struct figures *figures, const struct qn_check_event *event)
+{
+    size_t poller = poller_of(event);
+    int64_t *open = &figures->now[POLLS + poller - 1];
+
+    figures->pollers = poller > figures->pollers ? poller : figures->pollers;
+    if (event->kind == QN_CHECK_API_IN) {
+        (*open)++;
+    } else if (*open > 0) {
+        (*open)--;
+    }
+}
+
 static void count_event(struct qn_picture *picture, struct figures *figures,
                         const struct qn_check_event *event)
 {
-    bool is_poll = qn_str_equal(event->action, QN_STR("ReceiveMessage")) &&
-                   qn_picture_instance(event->instance) > 0;
+    bool is_call = event->kind == QN_CHECK_API_IN || event->kind == QN_CHECK_API_OUT;
 
-    if (event->kind == QN_CHECK_API_IN && is_poll) {
-        figures->now[POLLS]++;
-    } else if (event->kind == QN_CHECK_API_OUT && is_poll && figures->now[POLLS] > 0) {
-        figures->now[POLLS]--;
+    if (is_call && poller_of(event) > 0 && qn_str_equal(event->action, QN_STR("ReceiveMessage"))) {
+        count_poll(figures, event);
     } else if (event->kind == QN_CHECK_BOOT) {
-        figures->now[POLLS] = 0; /* whoever waited was cut off */
+        for (size_t i = 0; i < POLLERS_MAX; i++) {
+            figures->now[POLLS + i] = 0; /* whoever waited was cut off */
+        }
     } else if (!event->undone && !qn_str_is_none(event->k) && event->k.len > 0) {
         count_message(picture, figures, event);
     }
@@ -114,37 +134,88 @@ static void look_at_oldest(struct qn_picture *picture, struct figures *figures, 
     figures->now[OLDEST] = row != NULL && !row->is_done ? (now_ms - row->sent_ms) / 1000 : 0;
 }
 
-static void append_strip(struct qn_picture *picture, const struct figures *figures,
-                         enum strip strip)
+/* What the consumer may hold, as the run was judged by; 0: nobody said or saw. */
+static int64_t limit_of(const struct qn_picture *picture)
+{
+    struct qn_str line = picture->history->header;
+    json_t *header =
+        qn_str_is_none(line) ? NULL : json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, NULL);
+    const json_t *run = json_object_get(header, "run");
+    int64_t concurrency = json_integer_value(json_object_get(run, "concurrency"));
+    int64_t prefetch = json_integer_value(json_object_get(run, "prefetch"));
+
+    json_decref(header);
+    return concurrency > 0 ? concurrency + prefetch : 0;
+}
+
+static void name_strip(const struct figures *figures, int strip, char name[32])
+{
+    if (strip >= POLLS && figures->pollers > 1) {
+        (void)snprintf(name, 32, "#%d open polls", strip - POLLS + 1);
+    } else {
+        (void)snprintf(name, 32, "%s", strips[strip < POLLS ? strip : POLLS].name);
+    }
+}
+
+static double height_of(int64_t value, int64_t most)
+{
+    return (double)value * (STRIP_HEIGHT - 6) / (double)most;
+}
+
+static void append_limit(struct qn_buf *lane, int64_t limit, double y)
+{
+    struct qn_fill fill;
+
+    qn_fill_begin(&fill, "limit");
+    qn_fill_format(&fill, "left", "%d", QN_PICTURE_LEFT);
+    qn_fill_format(&fill, "right", "%d", QN_PICTURE_RIGHT);
+    qn_fill_format(&fill, "y", "%.1f", y);
+    qn_fill_format(&fill, "title", "concurrency and prefetch together: %lld", (long long)limit);
+    qn_fill_end(&fill, lane);
+}
+
+static void append_steps(struct qn_buf *path, const int64_t *columns, int64_t most, int bottom)
+{
+    qn_buf_append_format(path, "M%d %d", QN_PICTURE_LEFT, bottom);
+    for (int i = 0; i < COLUMNS; i++) {
+        if (i == 0 || columns[i] != columns[i - 1]) {
+            qn_buf_append_format(path, "H%d V%.1f", QN_PICTURE_LEFT + i * COLUMN_PX,
+                                 bottom - height_of(columns[i], most));
+        }
+    }
+    qn_buf_append_format(path, "H%d V%d Z", QN_PICTURE_RIGHT, bottom);
+}
+
+static void append_strip(struct qn_picture *picture, const struct figures *figures, int strip)
 {
     const int64_t *columns = figures->columns[strip];
+    const char *unit = strips[strip < POLLS ? strip : POLLS].unit;
+    int64_t limit = strip == HELD ? limit_of(picture) : 0;
     struct qn_buf path;
     struct qn_buf lane;
     struct qn_fill fill;
-    int64_t most = 1;
+    char name[32];
+    int64_t most = 0;
     int bottom = picture->y + STRIP_HEIGHT - 3;
 
     for (int i = 0; i < COLUMNS; i++) {
         most = columns[i] > most ? columns[i] : most;
     }
+    int64_t top = most > limit ? most : limit;
+    top = top > 0 ? top : 1;
+    name_strip(figures, strip, name);
     qn_buf_init(&path, SIZE_MAX / 2);
-    qn_buf_append_format(&path, "M%d %d", QN_PICTURE_LEFT, bottom);
-    for (int i = 0; i < COLUMNS; i++) {
-        if (i == 0 || columns[i] != columns[i - 1]) {
-            qn_buf_append_format(&path, "H%d V%.1f", QN_PICTURE_LEFT + i * COLUMN_PX,
-                                 bottom - (double)columns[i] * (STRIP_HEIGHT - 6) / (double)most);
-        }
-    }
-    qn_buf_append_format(&path, "H%d V%d Z", QN_PICTURE_RIGHT, bottom);
+    qn_buf_init(&lane, SIZE_MAX / 2);
+    append_steps(&path, columns, top, bottom);
     qn_fill_begin(&fill, "strip");
     qn_fill_text(&fill, "path", qn_buf_str(&path));
-    qn_fill_format(&fill, "title", "%s, at most %lld%s", strips[strip].name, (long long)most,
-                   strips[strip].unit);
-    qn_buf_init(&lane, SIZE_MAX / 2);
+    qn_fill_format(&fill, "title", "%s, at most %lld%s", name, (long long)most, unit);
     qn_fill_end(&fill, &lane);
+    if (limit > 0) {
+        append_limit(&lane, limit, bottom - height_of(limit, top));
+    }
     qn_buf_clear(&path);
-    qn_buf_append_format(&path, "%s (max %lld%s)", strips[strip].name, (long long)most,
-                         strips[strip].unit);
+    qn_buf_append_format(&path, "%s (max %lld%s)", name, (long long)most, unit);
     qn_picture_lane(picture, "strip", qn_buf_str(&path), STRIP_HEIGHT, &lane);
     qn_buf_done(&lane);
     qn_buf_done(&path);
@@ -175,7 +246,13 @@ void qn_picture_append_strips(struct qn_picture *picture)
         for (int rest = column + 1; rest < COLUMNS; rest++) {
             figures->columns[strip][rest] = figures->now[strip];
         }
-        append_strip(picture, figures, (enum strip)strip);
+    }
+    size_t pollers = figures->pollers > 0 ? figures->pollers : 1;
+    for (size_t i = 0; i < pollers; i++) {
+        append_strip(picture, figures, (int)(POLLS + i));
+    }
+    for (int strip = HELD; strip < POLLS; strip++) {
+        append_strip(picture, figures, strip);
     }
     qn_memory_free(figures);
 }
