@@ -185,6 +185,9 @@ static void set_options(const struct passage *passage, const char *url, struct c
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "quern-client/" QN_VERSION);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    if (client->settings.ca_bundle != NULL) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, client->settings.ca_bundle);
+    }
     curl_easy_setopt(curl, CURLOPT_NOPROXY, "127.0.0.1,localhost,::1");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout_ms);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)exchange->timeout_ms);

@@ -45,7 +45,8 @@ extern "C" {
 struct quern_options {
     /* "https://..." or "http://...", of SQS or of a Quern server. NULL: AWS_ENDPOINT_URL_SQS,
      * AWS_ENDPOINT_URL (both unless AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is "true"), endpoint_url of
-     * the profile, else AWS's own endpoint for the region, of its partition. */
+     * the profile, else AWS's own endpoint for the region, of its partition. The certificates of
+     * https are those of the system, or of the file that AWS_CA_BUNDLE or ca_bundle names. */
     const char *endpoint;
 
     /* NULL: AWS_REGION, AWS_DEFAULT_REGION, the profile's region, else us-east-1. */

@@ -2,7 +2,9 @@
  * reference": precedence of code, environment and files. */
 #include "client/settings.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "client/internal.h"
 #include "client/profile.h"
@@ -243,6 +245,27 @@ static bool choose_attempts(const struct sources *s, struct quern_settings *sett
     return true;
 }
 
+/* ---- certificates ---- */
+
+/* Where nothing is encrypted the file is of no use, and need not be there. */
+static bool choose_certificates(const struct sources *s, struct quern_settings *settings,
+                                struct quern_error *err)
+{
+    const char *file =
+        first(variable("AWS_CA_BUNDLE"), quern_profile_get(&s->profile, "ca_bundle"));
+
+    if (file == NULL || strncmp(settings->endpoint, "https://", strlen("https://")) != 0) {
+        return true;
+    }
+    if (access(file, R_OK) != 0) {
+        return quern_fail(err, "InvalidConfiguration", 0,
+                          "AWS_CA_BUNDLE, or ca_bundle of the profile, is %.200s: %s", file,
+                          strerror(errno));
+    }
+    settings->ca_bundle = copy(file);
+    return true;
+}
+
 bool quern_settings_read(const struct quern_options *options, struct quern_settings *ret_settings,
                          struct quern_error *err)
 {
@@ -252,7 +275,8 @@ bool quern_settings_read(const struct quern_options *options, struct quern_setti
     open_profile(&sources);
     bool ok = choose_region(&sources, &settings, err) &&
               choose_endpoint(&sources, &settings, err) && choose_keys(&sources, &settings, err) &&
-              choose_attempts(&sources, &settings, err);
+              choose_attempts(&sources, &settings, err) &&
+              choose_certificates(&sources, &settings, err);
     quern_profile_close(&sources.profile);
     if (!ok) {
         quern_settings_done(&settings);
@@ -269,5 +293,6 @@ void quern_settings_done(struct quern_settings *settings)
     qn_memory_free(settings->access_key);
     qn_memory_free(settings->secret_key);
     qn_memory_free(settings->session_token);
+    qn_memory_free(settings->ca_bundle);
     *settings = (struct quern_settings){.max_attempts = 0};
 }

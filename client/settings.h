@@ -11,6 +11,7 @@ struct quern_settings {
     char *access_key; /* NULL: requests go unsigned */
     char *secret_key;
     char *session_token; /* NULL: none */
+    char *ca_bundle;     /* a file of certificates; NULL: those of the system */
     int max_attempts;
 };
 

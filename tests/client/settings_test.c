@@ -23,6 +23,7 @@ static void clear_environment(void)
         "AWS_ENDPOINT_URL_SQS", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
         "AWS_RETRY_MODE",       "AWS_MAX_ATTEMPTS",
         "AWS_CONFIG_FILE",      "AWS_SHARED_CREDENTIALS_FILE",
+        "AWS_CA_BUNDLE",
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -239,4 +240,23 @@ Test(settings, attempts_are_the_options_then_the_environments)
     set("AWS_MAX_ATTEMPTS", "5");
     set("AWS_RETRY_MODE", "bold");
     expect_refused("AWS_RETRY_MODE");
+}
+
+Test(settings, certificates_are_those_of_a_file_or_of_the_system)
+{
+    char path[160];
+
+    set("AWS_ENDPOINT_URL", "https://localhost:1");
+    cr_assert(quern_settings_read(&options, &settings, &err));
+    cr_expect_null(settings.ca_bundle);
+
+    write_file("ours.pem", "");
+    (void)snprintf(path, sizeof(path), "%s/.aws/ours.pem", folder);
+    set("AWS_CA_BUNDLE", path);
+    quern_settings_done(&settings);
+    cr_assert(quern_settings_read(&options, &settings, &err));
+    cr_expect_str_eq(settings.ca_bundle, path);
+
+    set("AWS_CA_BUNDLE", "/nonexistent/ours.pem");
+    expect_refused("AWS_CA_BUNDLE");
 }
