@@ -78,6 +78,9 @@ void quern_json_read_error(struct qn_str body, long status, struct quern_error *
         message = json_string_value(json_object_get(answer, "error"));
     }
     struct qn_str bare = bare_code(type != NULL ? type : "UnreadableAnswer");
+    if (bare.len == 0) { /* "", or "com.amazonaws.sqs#" */
+        bare = QN_STR("UnreadableAnswer");
+    }
     (void)snprintf(code, sizeof(code), "%.*s", QN_STR_ARG(bare));
     (void)quern_fail(err, code, (int)status, "%s", message != NULL ? message : "");
     if (message == NULL) {

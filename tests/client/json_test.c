@@ -38,6 +38,15 @@ Test(client_json, answer_that_is_no_json_still_tells_its_status)
     cr_expect_eq(err.http_status, 502);
 }
 
+Test(client_json, error_whose_shape_has_no_name_is_unreadable)
+{
+    struct quern_error err =
+        read_error("{\"__type\":\"com.amazonaws.sqs#\",\"message\":\"m\"}", 400);
+
+    cr_expect_str_eq(err.code, "UnreadableAnswer");
+    cr_expect_str_eq(err.message, "m");
+}
+
 Test(client_json, empty_answer_is_an_empty_object)
 {
     json_t *value = quern_json_read(qn_str("", 0));
