@@ -112,6 +112,12 @@ static bool check_order(const struct qn_rule *rule, size_t i, enum qn_rule_verb 
             "does its part first",
             verb->word, qn_rule_verb_name(before));
     }
+    if (before == QN_DO_RESTART) { /* who starts the server again does only that */
+        return refuse(rule, action->source, mistakes,
+                      "behind \"restart\" nothing more can be done: \"%s\" stands in a rule of its "
+                      "own",
+                      verb->word);
+    }
     if (before == QN_DO_CRASH || before == QN_DO_RESTORE) {
         return refuse(rule, action->source, mistakes,
                       "behind \"%s\" there is no server that could do \"%s\"",

@@ -55,6 +55,7 @@ static bool touches_messages(enum qn_rule_verb verb)
     case QN_DO_CLOSE:
     case QN_DO_TRUNCATE:
     case QN_DO_GARBAGE:
+    case QN_DO_HTML:
     case QN_DO_BANDWIDTH:
     case QN_DO_SLOW_CLOSE:
     case QN_DO_CRASH:

@@ -62,6 +62,7 @@ static const char *objection(const struct qn_rule *rule, size_t i)
 {
     switch (rule->actions[i].verb) {
     case QN_DO_GARBAGE:
+    case QN_DO_HTML:
     case QN_DO_TRUNCATE:
     case QN_DO_BANDWIDTH:
     case QN_DO_SLOW_CLOSE:

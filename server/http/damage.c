@@ -54,6 +54,21 @@ static void fill_with_noise(struct qn_buf *answer, uint64_t draw)
     }
 }
 
+/* What stands between the client and the server speaks neither of the two protocols. */
+static void put_page(struct qn_call *call)
+{
+    const char *phrase = MHD_get_reason_phrase_for((unsigned)call->status);
+
+    qn_buf_clear(&call->answer);
+    qn_buf_append_format(&call->answer,
+                         "<html>\r\n<head><title>%d %s</title></head>\r\n"
+                         "<body>\r\n<center><h1>%d %s</h1></center>\r\n"
+                         "<hr><center>proxy</center>\r\n</body>\r\n</html>\r\n",
+                         call->status, phrase, call->status, phrase);
+    call->content_type = "text/html";
+    call->header_count = 0;
+}
+
 bool qn_damage_note(struct qn_call *call, const struct qn_verdict *verdict)
 {
     switch (verdict->kind) {
@@ -63,6 +78,9 @@ bool qn_damage_note(struct qn_call *call, const struct qn_verdict *verdict)
         return true;
     case QN_VERDICT_GARBAGE:
         fill_with_noise(&call->answer, verdict->draw);
+        return true;
+    case QN_VERDICT_HTML:
+        put_page(call);
         return true;
     case QN_VERDICT_BANDWIDTH:
         call->bytes_per_s = verdict->count;

@@ -56,6 +56,7 @@ enum qn_verdict_kind {
     QN_VERDICT_BAD_MD5,         /* the digests of the answer are wrong */
     QN_VERDICT_NO_MD5,          /* they are left out */
     QN_VERDICT_GARBAGE,         /* the answer's body is noise of the same length */
+    QN_VERDICT_HTML,            /* it is a page as a proxy answers with, under the same status */
     QN_VERDICT_DELAY,           /* go on from here after delay_ms (real time) */
     QN_VERDICT_HOLD,            /* park until released by name over the control API */
     QN_VERDICT_BANDWIDTH,       /* the answer leaves at `count` bytes a second */

@@ -251,6 +251,7 @@ Test(grammar, arguments_of_the_actions_that_come_later)
         "on ReceiveMessage do no-md5",
         "on any do truncate 0.3",
         "on any do garbage",
+        "on any do html",
         "on any do bandwidth 64KB/s",
         "on any do bandwidth 100/s",
         "on any do slow-close",

@@ -114,6 +114,7 @@ Test(plan, each_action_gives_its_verdict_at_its_point)
         {"on any at pre-commit do hold", QN_POINT_PRE_COMMIT, QN_VERDICT_HOLD},
         {"on any do hang", QN_POINT_POST_COMMIT, QN_VERDICT_HANG},
         {"on any do garbage", QN_POINT_POST_COMMIT, QN_VERDICT_GARBAGE},
+        {"on any do html", QN_POINT_POST_COMMIT, QN_VERDICT_HTML},
         {"on any at arrive do bandwidth 1KB/s", QN_POINT_ARRIVE, QN_VERDICT_BANDWIDTH},
         {"on any do slow-close", QN_POINT_REPLY, QN_VERDICT_SLOW_CLOSE},
         {"on any do truncate", QN_POINT_REPLY, QN_VERDICT_TRUNCATE},
@@ -363,6 +364,8 @@ Test(plan, what_this_server_does_not_carry_out_is_refused)
     refuse("on any do throttle then crash server", "\"crash\" stands before it");
     refuse("on any do crash server then expire-lease", "there is no server that could do");
     refuse("on any do kill instance then throttle", "\"kill\" before it by the harness");
+    refuse("on any do crash server then restart server then redrive of d",
+           "behind \"restart\" nothing more can be done: \"redrive\" stands in a rule of its own");
     refuse("on any do after 2s", "nothing waits here");
     refuse("on DeleteMesage do hang", "did you mean \"DeleteMessage\"?");
 }

@@ -58,6 +58,7 @@ static const struct row rows[] = {
     {QN_DO_NO_MD5, "no-md5", EVERY_QUEUE("+++---- + ---- - -")},
     {QN_DO_TRUNCATE, "truncate 0.5", EVERY_QUEUE("+++++++ + ---- - +")},
     {QN_DO_GARBAGE, "garbage", EVERY_QUEUE("+++++++ + ---- - +")},
+    {QN_DO_HTML, "html", EVERY_QUEUE("+++++++ + ---- - +")},
     {QN_DO_DELAY, "delay 1s", EVERY_QUEUE("+++++++ + ---- - +")},
     {QN_DO_HANG, "hang", EVERY_QUEUE("+++++++ + ---- - +")},
     {QN_DO_BANDWIDTH, "bandwidth 1KB/s", EVERY_QUEUE("+++++++ + ---- - +")},

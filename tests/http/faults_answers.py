@@ -256,3 +256,11 @@ def garbage_in_place_of_nothing(scene):
     assert (seen.status, seen.end) == (200, "whole") and len(seen.body) == seen.length >= 32
     no_language(seen.body)
     assert scene.counts() == (0, 0)
+
+
+@row("html", "on ReceiveMessage once at {point} do html as fault")
+def html_as_a_proxy_answers(scene):
+    scene.arm()
+    seen = scene.exchange("ReceiveMessage", QueueUrl=scene.url).seen()
+    assert (seen.status, seen.end, seen.fault) == (200, "whole", "fault")
+    assert ("Content-Type", "text/html") in seen.headers and b"<h1>200 OK</h1>" in seen.body
