@@ -315,7 +315,7 @@ int qn_check_main(int argc, char **argv)
     } else if (!check_patterns(checking, &err)) {
         code = complain(&err);
     } else if (o->wants_help) {
-        qn_options_print_help(stdout);
+        qn_options_print_help(o->wants_all_help, stdout);
     } else if (o->wants_list) {
         list_scenarios(checking);
     } else if (!narrow(checking, &err) || !prepare(checking, &err)) {

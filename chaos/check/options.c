@@ -80,6 +80,11 @@ static bool read_option(struct reading *reading, int *at)
         text = argv[++*at];
     }
     reading->options->has_seed = reading->options->has_seed || strcmp(row->name, "--seed") == 0;
+    if (strcmp(row->name, "--help") == 0 && *at + 1 < reading->argc &&
+        strcmp(argv[*at + 1], "all") == 0) {
+        reading->options->wants_all_help = true;
+        (*at)++;
+    }
     return keep(reading, row, text != NULL ? text : "");
 }
 

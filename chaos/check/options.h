@@ -85,6 +85,7 @@ struct qn_check_options {
     const char *server_program; /* NULL: this program */
     bool verbose;
     bool wants_help;
+    bool wants_all_help; /* --help all */
     bool wants_list;
     bool wants_checklist;
     char **command;             /* ends in NULL */
@@ -103,7 +104,7 @@ QN_MUST_CHECK bool qn_options_read_judge(int argc, char **argv,
                                          struct qn_error *err);
 /* Accepts zeroed options. */
 void qn_check_options_done(struct qn_check_options *options);
-void qn_options_print_help(FILE *file);
+void qn_options_print_help(bool all, FILE *file);
 void qn_options_print_judge_help(FILE *file);
 /* The command's words as a shell needs them. */
 void qn_options_append_command(char *const *command, struct qn_buf *buf);

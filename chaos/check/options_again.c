@@ -109,40 +109,64 @@ void qn_options_append_again(const struct qn_check_options *options, struct qn_s
     }
 }
 
+static void print_row(const struct qn_option_row *row, FILE *file)
+{
+    char left[40];
+
+    (void)snprintf(left, sizeof(left), "%s%s%s", row->name, row->argument != NULL ? " " : "",
+                   row->argument != NULL ? row->argument : "");
+    (void)fprintf(file, "  %-24s %s\n", left, row->help);
+}
+
 static void print_rows(FILE *file, enum qn_option_use use)
 {
     for (size_t i = 0; i < qn_option_row_count; i++) {
-        char left[40];
-        (void)snprintf(left, sizeof(left), "%s%s%s", qn_option_rows[i].name,
-                       qn_option_rows[i].argument != NULL ? " " : "",
-                       qn_option_rows[i].argument != NULL ? qn_option_rows[i].argument : "");
         if ((qn_option_rows[i].uses & (int)use) != 0) {
-            (void)fprintf(file, "  %-24s %s\n", left, qn_option_rows[i].help);
+            print_row(&qn_option_rows[i], file);
         }
     }
 }
 
-void qn_options_print_help(FILE *file)
+static void print_common_rows(FILE *file)
+{
+    static const char *const common[] = {
+        "--only", "--skip",    "--tier",        "--list", "-j",      "--fail-fast", "--seed",
+        "--json", "--profile", "--concurrency", "--html", "--junit", "--help"};
+
+    for (size_t i = 0; i < qn_option_row_count; i++) {
+        for (size_t j = 0; j < sizeof(common) / sizeof(common[0]); j++) {
+            if (strcmp(qn_option_rows[i].name, common[j]) == 0) {
+                print_row(&qn_option_rows[i], file);
+            }
+        }
+    }
+}
+
+void qn_options_print_help(bool all, FILE *file)
 {
     (void)fputs(
         "usage: quern check [options] -- CMD [ARGUMENTS]\n"
-        "       quern check init [LANGUAGE]   write quern.json and an adapter to begin with\n\n"
-        "Starts CMD once per scenario against a server of its own, breaks things on purpose, and\n"
-        "judges from the trace what the consumer did. CMD finds the queue in QUEUE_URL, the\n"
-        "endpoint in AWS_ENDPOINT_URL and the effect sink in QUERN_SINK_URL.\n\n",
+        "       quern check init [LANGUAGE]   writes quern.json and an adapter\n\n"
+        "Starts CMD once per scenario against a server of its own, breaks things on\n"
+        "purpose, and judges from the trace what the consumer did. CMD finds the queue in\n"
+        "QUEUE_URL, the endpoint in AWS_ENDPOINT_URL, the effect sink in QUERN_SINK_URL.\n\n",
         file);
-    print_rows(file, QN_OPTION_CHECK);
+    if (all) {
+        print_rows(file, QN_OPTION_CHECK);
+    } else {
+        print_common_rows(file);
+    }
     (void)fputs(
-        "\nExit code: 0 all well; 1 a FAIL; 2 wrong usage; 3 inconclusive; 4 the harness or the\n"
-        "server failed by itself.\n",
+        "\nExit code: 0 all well; 1 a FAIL; 2 wrong usage; 3 inconclusive; 4 the harness or\n"
+        "the server failed by itself.\n",
         file);
 }
 
 void qn_options_print_judge_help(FILE *file)
 {
     (void)fputs("usage: quern judge [options] TRACE...\n\n"
-                "Judges traces that `quern check --keep` stored, and writes the same reports from "
-                "them (- for\nstdin).\n\n",
+                "Judges traces that `quern check --keep` stored, and writes the same reports from\n"
+                "them (- for stdin).\n\n",
                 file);
     print_rows(file, QN_OPTION_JUDGE);
 }

@@ -269,7 +269,7 @@ int qn_assumptions_main(int argc, char **argv)
                         argc, argv, &code)) {
         if (code == QN_EXIT_OK) { /* the help was asked for */
             (void)puts("\nExit code: 0 none was found, 1 some were, 2 a mistake in the command, 4 "
-                       "the server\ncould not be asked.");
+                       "the\nserver could not be asked.");
         }
         return code;
     }

@@ -252,13 +252,12 @@ static bool read_options(const struct qn_options *given, struct texts *texts,
 static void print_help(void)
 {
     (void)fputs("usage: quern bench [options] [ROW...]\n\n"
-                "Measures the rows (all without names; the word curves counts as one), each with "
-                "the servers, the\nbare libmicrohttpd (the echo) and the probes that it needs. "
-                "Read the ratios: they were taken side by side.\n\n",
+                "Measures the rows (all without names; curves counts as one), each with its\n"
+                "servers, the bare libmicrohttpd (the echo) and probes. Read the ratios.\n\n",
                 stdout);
     qn_options_print(table, OPTION_COUNT, false, "", stdout);
     (void)fputs(
-        "\nExit code: 0 measured (a missed bar is no error), 2 wrong use, 4 something could "
+        "\nExit code: 0 measured (a missed bar is no error), 2 wrong use, 4 something could\n"
         "not be measured.\n",
         stdout);
 }

@@ -2,6 +2,7 @@
 #include "server/cli/completion.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,10 +42,12 @@ static void read_help(const struct qn_word *command, struct qn_str below, struct
         char asking[] = "--help";
         (void)snprintf(first, sizeof(first), "%s", command->name);
         (void)snprintf(second, sizeof(second), "%.*s", QN_STR_ARG(below));
-        char *two[] = {first, asking, NULL};
-        char *three[] = {first, second, asking, NULL};
+        char all[] = "all";
+        char *three[] = {first, asking, all, NULL};
+        char *four[] = {first, second, asking, all, NULL};
         (void)dup2(fd, STDOUT_FILENO);
-        int code = below.len > 0 ? command->run(3, three) : command->run(2, two);
+        (void)setenv("COLUMNS", "10000", 1); /* what is told of an option in one line */
+        int code = below.len > 0 ? command->run(4, four) : command->run(3, three);
         (void)fflush(stdout);
         _exit(code);
     }

@@ -24,11 +24,11 @@ static const struct qn_option options[] = {
     {"timeout", "TIME", "10 leases", NULL, "then a command is ended and its message comes back", 0},
     {"grace", "TIME", "10s", NULL, "from SIGTERM to the end", 0},
     {"retry-delay", "N", "1", "s", "before the first retry; then twice that, and so on", 0},
-    {"retry-max", "N", "0", "s", "before any retry; 0: the visibility timeout", 0},
+    {"retry-max", "N", "0", "s", "at most; 0: the visibility timeout", 0},
     {"quarantine", "QUEUE", NULL, NULL, "where messages go that can never succeed", 0},
-    {"rate", "N", "0", "1/s", "commands begun in a second; 0: any number", 0},
-    {"circuit", "N", "0", NULL, "after so many failures in a row, pause; 0: never", 0},
-    {"tenant-workers", "N", "0", NULL, "workers that one message group may have; 0: all", 0},
+    {"rate", "N", "0", "1/s", "commands begun in a second; 0: any", 0},
+    {"circuit", "N", "0", NULL, "pause after so many failures; 0: never", 0},
+    {"tenant-workers", "N", "0", NULL, "workers of one message group; 0: all", 0},
     {"quiet", NULL, NULL, NULL, "no lines on stderr", 0},
 };
 enum {

@@ -6,7 +6,7 @@
 
 static const char usage[] = "usage: quern explain [NAME]\n\n"
                             "A page about a scenario or an invariant: what happened to others, "
-                            "what breaks, what\nright code looks like, how it is judged. Without "
+                            "what breaks,\nwhat right code looks like, how it is judged. Without "
                             "a name: all of them.\n";
 
 /* "# ONCE: each effect is applied once": what stands behind the name in the first line. */

@@ -30,7 +30,7 @@ enum {
 static const char usage[] =
     "lambda --queue QUEUE [--esm FILE] -- CMD [WORD...]\n"
     "       quern lambda --queue QUEUE [--esm FILE] --invoke-url URL\n\n"
-    "Polls the queue and invokes the function CMD with batches, as an event source mapping does.";
+    "Polls the queue and invokes the function CMD with batches, as an event source\nmapping does.";
 
 static const struct qn_option table[OPTION_COUNT] = {
     QN_REMOTE_OPTIONS,

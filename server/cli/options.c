@@ -6,8 +6,16 @@
 #include <unistd.h>
 
 #include "chaos/lex.h"
+#include "server/base/buf.h"
 
-enum { NAME_MAX_BYTES = 64, OPTIONS_MAX = 64, HELP_COLUMN = 35, SLIPS_MAX = 2 };
+enum {
+    NAME_MAX_BYTES = 64,
+    OPTIONS_MAX = 64,
+    HELP_COLUMN = 28,
+    COLUMNS = 80,
+    COLUMNS_LEAST = 60,
+    SLIPS_MAX = 2
+};
 
 static void add_text(char ***texts, size_t *count, struct qn_str text)
 {
@@ -110,6 +118,8 @@ static bool parse_arguments(struct qn_options *options, int argc, char **argv, s
         } else if (qn_str_equal(argument, QN_STR("--help")) ||
                    qn_str_equal(argument, QN_STR("-h"))) {
             options->wants_help = true;
+            options->wants_all_help = i + 1 < argc && strcmp(argv[i + 1], "all") == 0;
+            i += options->wants_all_help;
         } else if (qn_str_equal(argument, QN_STR("--markdown"))) {
             options->wants_markdown = true;
         } else if (!qn_str_starts_with(argument, QN_STR("--")) && !is_output(options, argument)) {
@@ -293,32 +303,58 @@ bool qn_options_integer(const struct qn_options *options, size_t row, int64_t mi
                    min, max, text);
 }
 
+/* As wide as COLUMNS says, when it does. */
+static size_t columns(void)
+{
+    int64_t given;
+
+    return qn_str_to_int64(qn_str_from_cstr(getenv("COLUMNS")), COLUMNS_LEAST, INT32_MAX, &given)
+               ? (size_t)given
+               : COLUMNS;
+}
+
+/* In lines that begin at the column of the help. */
+static void print_wrapped(struct qn_str text, FILE *out)
+{
+    size_t room = columns() - HELP_COLUMN;
+
+    while (text.len > room) {
+        size_t end = room;
+        while (end > 0 && text.ptr[end] != ' ') {
+            end--;
+        }
+        end = end > 0 ? end : room;
+        (void)fprintf(out, "%.*s\n%*s", (int)end, text.ptr, HELP_COLUMN, "");
+        text = qn_str_trim(qn_str_from(text, end));
+    }
+    (void)fprintf(out, "%.*s\n", QN_STR_ARG(text));
+}
+
 static void print_row(const struct qn_option *option, FILE *out)
 {
-    const char *help = option->help;
     bool repeats = (option->flags & QN_OPTION_REPEATS) != 0;
     int width = fprintf(out, "  --%s%s%s", option->name, option->value == NULL ? "" : " ",
                         option->value == NULL ? "" : option->value);
+    struct qn_buf text;
 
     if (width >= HELP_COLUMN) {
         (void)fputc('\n', out);
         width = 0;
     }
     (void)fprintf(out, "%*s", HELP_COLUMN - width, "");
-    /* A line of the help begins a line of its own. */
-    for (; *help != '\0'; help++) {
-        (void)fputc(*help, out);
-        if (*help == '\n') {
-            (void)fprintf(out, "%*s", HELP_COLUMN, "");
-        }
+    qn_buf_init(&text, SIZE_MAX / 2);
+    for (const char *help = option->help; *help != '\0'; help++) {
+        qn_buf_append_char(&text, *help == '\n' ? ' ' : *help);
     }
     if (option->fallback != NULL) {
-        (void)fprintf(out, " (%sdefault %s%s%s)", repeats ? "repeatable; " : "", option->fallback,
-                      option->unit == NULL ? "" : " ", option->unit == NULL ? "" : option->unit);
+        qn_buf_append_format(&text, " (%sdefault %s%s%s)", repeats ? "repeatable; " : "",
+                             option->fallback, option->unit == NULL ? "" : " ",
+                             option->unit == NULL ? "" : option->unit);
     } else if (repeats) {
-        (void)fputs(" (repeatable)", out);
+        qn_buf_append_literal(&text, " (repeatable)");
     }
-    (void)fputc('\n', out);
+    print_wrapped(qn_buf_str(&text), out);
+    qn_buf_done(&text);
 }
 
 /* A bar would end the cell. */
@@ -359,6 +395,15 @@ void qn_options_print(const struct qn_option *table, size_t count, bool as_markd
         if (as_markdown) {
             print_markdown_row(&table[i], environment_prefix, out);
         } else {
+            print_row(&table[i], out);
+        }
+    }
+}
+
+void qn_options_print_common(const struct qn_option *table, size_t count, FILE *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((table[i].flags & QN_OPTION_COMMON) != 0) {
             print_row(&table[i], out);
         }
     }

@@ -7,7 +7,7 @@
 
 #include "server/base/error.h"
 
-enum { QN_OPTION_REPEATS = 1 };
+enum { QN_OPTION_REPEATS = 1, QN_OPTION_COMMON = 2 /* on the short page */ };
 
 struct qn_option {
     const char *name;     /* "port", without dashes */
@@ -31,6 +31,7 @@ struct qn_options {
     char **words;           /* what is no option */
     size_t word_count;
     bool wants_help;
+    bool wants_all_help; /* --help all */
     bool wants_markdown;
 };
 
@@ -52,5 +53,7 @@ QN_MUST_CHECK bool qn_options_integer(const struct qn_options *options, size_t r
 /* For people, or as the rows of a Markdown table. */
 void qn_options_print(const struct qn_option *table, size_t count, bool as_markdown,
                       const char *environment_prefix, FILE *out);
+/* Those that are common, for people. */
+void qn_options_print_common(const struct qn_option *table, size_t count, FILE *out);
 
 #endif

@@ -42,15 +42,22 @@ static void block_signals(int how)
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error like a full disk */
 }
 
-static void print_help(bool as_markdown)
+static void print_help(const struct qn_options *given)
 {
-    if (!as_markdown) {
-        (void)puts("usage: quern serve [OPTIONS]\n\n"
-                   "Serves Amazon SQS. Each option is an environment variable too: QUERN_ and the "
-                   "name in capitals\n(QUERN_PORT, QUERN_CLIENT_TIMEOUT); repeated values are "
-                   "separated there by ';'.\n");
+    if (given->wants_markdown) {
+        qn_options_print(qn_serve_options, QN_SERVE_OPTION_COUNT, true, "QUERN_", stdout);
+        return;
     }
-    qn_options_print(qn_serve_options, QN_SERVE_OPTION_COUNT, as_markdown, "QUERN_", stdout);
+    (void)puts("usage: quern serve [OPTIONS]\n\n"
+               "Serves Amazon SQS. Each option is an environment variable too: QUERN_ and the\n"
+               "name in capitals (QUERN_PORT, QUERN_CLIENT_TIMEOUT); repeated values are\n"
+               "separated there by ';'.\n");
+    if (given->wants_all_help) {
+        qn_options_print(qn_serve_options, QN_SERVE_OPTION_COUNT, false, "QUERN_", stdout);
+        return;
+    }
+    qn_options_print_common(qn_serve_options, QN_SERVE_OPTION_COUNT, stdout);
+    (void)puts("\nThese are the common ones; quern serve --help all has every one.");
 }
 
 /* True in each server. */
@@ -95,7 +102,7 @@ int qn_serve_main(int argc, char **argv)
         return QN_EXIT_USAGE;
     }
     if (service.options.wants_help) {
-        print_help(service.options.wants_markdown);
+        print_help(&service.options);
         qn_options_done(&service.options);
         return QN_EXIT_OK;
     }

@@ -1,5 +1,6 @@
 """Subcommands against a running server."""
 import json
+import re
 import socket
 import subprocess
 
@@ -20,6 +21,13 @@ def test_no_command():
 
 def test_unknown_command():
     assert "dance" in refused("dance")
+
+
+def test_every_help_fits_a_screen():
+    for command in ["", *re.findall(r"^  (\w+) ", run("--help").stdout, re.M)]:
+        lines = run(*command.split(), "--help").stdout.splitlines()
+        assert max(map(len, lines)) <= 80, command
+        assert len(lines) <= {"": 31, "lambda": 37}.get(command, 24), command
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])

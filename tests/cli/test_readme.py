@@ -89,7 +89,7 @@ def test_config_is_accepted(start, tmp_path):
 def test_each_option_that_is_named_exists():
     commands = "serve check bench assumptions queues top attributes send receive delete peek tail purge redrive move export import replay health version".split()
     words = [[command] for command in commands] + [["chaos", word] for word in ("add", "log")]
-    helps = [run("--help").stdout, *(run(*word, "--help").stdout for word in words)]
+    helps = [run("--help").stdout, *(run(*word, "--help", "all").stdout for word in words)]
     known = set(re.findall(r"--[a-z][a-z-]+", "\n".join(helps))) | {"--help", "--markdown"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
     assert named - known - NOT_OURS == set()

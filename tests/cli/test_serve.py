@@ -29,7 +29,7 @@ def queues(server):
 
 
 def test_help_lists_every_option_with_its_default():
-    text = run("serve", "--help").stdout
+    text = run("serve", "--help", "all", COLUMNS="200").stdout
     for option in ("--port PORT", "--bind ADDR[:PORT]", "--db FILE", "--sync normal|full", "--account ID",
                    "--region REGION|any", "--seed N", "--clock real|virtual[=INSTANT]", "--max-memory BYTES",
                    "--trace FILE", "--log error|warn|info|debug", "--queue NAME", "--config FILE",

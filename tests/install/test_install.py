@@ -152,3 +152,8 @@ def test_the_man_page_of_the_program_has_the_commands_of_its_help(prefix):
     page = (prefix / "share/man/man1/quern.1").read_text().split(".SH COMMANDS")[1].split(".SH ")[0]
     listed = re.findall(r"^  (\w+) ", run(prefix / "bin/quern", "--help").stdout, re.M)
     assert sorted(re.findall(r"^\.B (\w+)$", page, re.M)) == sorted(listed)
+
+
+@pytest.mark.parametrize("shell, place", [("bash", "bash-completion/completions/quern"), ("zsh", "zsh/site-functions/_quern")])
+def test_the_completion_of_each_shell_is_installed(prefix, shell, place):
+    assert (prefix / "share" / place).read_text() == run(prefix / "bin/quern", "completion", shell).stdout
