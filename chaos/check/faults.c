@@ -355,10 +355,13 @@ bool qn_faults_are_pending(const struct qn_faults *faults)
     return faults->chain_count > 0;
 }
 
-bool qn_faults_restart_delay(const struct qn_faults *faults, int64_t *ret_delay_ms)
+bool qn_faults_restart_delay(const struct qn_faults *faults, struct qn_str rule,
+                             int64_t *ret_delay_ms)
 {
     for (size_t i = 0; i < faults->count; i++) {
-        int64_t delay_ms = qn_chain_restart_ms(faults->items[i].rule);
+        int64_t delay_ms = qn_str_equal(faults->items[i].from->name, rule)
+                               ? qn_chain_restart_ms(faults->items[i].rule)
+                               : -1;
         if (delay_ms >= 0) {
             *ret_delay_ms = delay_ms;
             return true;

@@ -83,9 +83,10 @@ bool qn_faults_next(struct qn_faults *faults, int64_t now_ms, struct qn_fault_st
 bool qn_faults_next_of_sink(struct qn_faults *faults, struct qn_fault_step *ret_step);
 /* Something is still to be done. */
 bool qn_faults_are_pending(const struct qn_faults *faults);
-/* After the server was killed by a rule: how long until it is to be started again; false when no
- * rule says so. */
-bool qn_faults_restart_delay(const struct qn_faults *faults, int64_t *ret_delay_ms);
+/* How long until the server that this rule kills is to be started again; false when there is no
+ * such rule, or it kills none. */
+bool qn_faults_restart_delay(const struct qn_faults *faults, struct qn_str rule,
+                             int64_t *ret_delay_ms);
 /* From now on the action's outcomes are those of the messages that it names. */
 void qn_faults_set_outcome(struct qn_faults *faults, const struct qn_rule_action *action);
 /* The outcome that was set for an attempt at a key; none: the scenario's own. */

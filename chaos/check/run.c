@@ -90,7 +90,7 @@ static bool server_has_ended(struct qn_running *run, int status, struct qn_error
 
     run->server.pid = 0;
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
-        !qn_faults_restart_delay(&run->faults, &delay_ms)) {
+        !qn_running_restart_delay(run, &delay_ms)) {
         return qn_fail(err, QN_ERR_INTERNAL, "the server ended by itself (%s %d)",
                        WIFSIGNALED(status) ? "signal" : "exit code",
                        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));

@@ -120,6 +120,10 @@ QN_MUST_CHECK bool qn_running_carry_out(struct qn_running *run, struct qn_error 
 /* Of that what changes the sink: may be called while it begins or ends a run. */
 void qn_running_change_sink(struct qn_running *run);
 
+/* crash.c: how long the server that has just been killed stays down, as the rule says that did it;
+ * false: none did. */
+bool qn_running_restart_delay(const struct qn_running *run, int64_t *ret_delay_ms);
+
 /* conclude.c: the last event, and the verdict. trouble is what the harness could not do, NULL for
  * none. */
 QN_MUST_CHECK bool qn_running_mark_end(struct qn_running *run, struct qn_error *err);

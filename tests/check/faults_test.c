@@ -233,10 +233,13 @@ Test(faults, crashed_server_is_started_again_when_the_rule_says_so)
 {
     int64_t delay_ms = 0;
 
-    open_with("\"on msg.delete nth 10 do crash server then after 1s restart server\"");
-    cr_assert(qn_faults_restart_delay(&faults, &delay_ms));
+    open_with("\"on msg.delete nth 10 do crash server then after 1s restart server as slow\","
+              "\"on msg.delete nth 20 do crash server then after 2s restart server as slower\","
+              "\"on msg.delete nth 30 do kill instance as kill\"");
+    cr_assert(qn_faults_restart_delay(&faults, QN_STR("slow"), &delay_ms));
     cr_expect_eq(delay_ms, 1000);
-    close_faults();
-    open_with("\"on msg.delete nth 10 do kill instance\"");
-    cr_expect_not(qn_faults_restart_delay(&faults, &delay_ms));
+    cr_assert(qn_faults_restart_delay(&faults, QN_STR("slower"), &delay_ms));
+    cr_expect_eq(delay_ms, 2000);
+    cr_expect_not(qn_faults_restart_delay(&faults, QN_STR("kill"), &delay_ms));
+    cr_expect_not(qn_faults_restart_delay(&faults, QN_STR("other"), &delay_ms));
 }

@@ -118,6 +118,15 @@ def test_server_crashes_at_an_event_that_only_the_sink_sees(run):
     assert len(done.of("boot")) == 2
 
 
+def test_server_stays_down_as_long_as_the_rule_says_that_killed_it(run):
+    done = run(["on Delete* where key=k-001 once at post-commit do crash server then after 200ms restart server as quick",
+                "on work.commit where key=k-004 once do crash server then after 2s restart server as slow"]).passed()
+    quick, slow = (done.of("fault", rule=name)[0] for name in ("quick", "slow"))
+    boots = [boot for boot in done.of("boot") if boot["seq"] > min(quick["seq"], slow["seq"])]
+    for fault, least in (quick, 200), (slow, 2000):  # above it lies what a busy machine adds
+        assert between(fault, next(boot for boot in boots if boot["seq"] > fault["seq"])) >= least
+
+
 def test_more_processes_come_by_a_rule(run):
     done = run(["on tick 500ms once do spawn 2 as more"], load=["ok count=40 work=200ms"]).passed()
     assert len(done.of("proc", what="spawn")) == 3
