@@ -18,7 +18,7 @@ const AFTER_FAILURE_MS = 500;
 
 const queue = process.env.QUEUE_URL;
 const sink = process.env.QUERN_SINK_URL;
-const sqs = new SQSClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 3000, requestTimeout: 15000 } });
+const sqs = new SQSClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 3000, requestTimeout: 15000, throwOnRequestTimeout: true } });
 const poll = new AbortController();
 const held = new Map(); // by MessageId: what is worked on, with its newest handle
 let stopping = false;
