@@ -294,8 +294,9 @@ static bool send_one(struct qn_load *load, const struct qn_load_target *target,
 
     json_object_set_new(input, "QueueUrl", json_string(target->queue_url));
     bool ok = quern_client_call(target->client, "SendMessage", input, &output, &cause);
-    record_send(load, target, message,
-                json_string_value(json_object_get(ok ? output : NULL, "MessageId")));
+    if (ok) {
+        record_send(load, target, message, json_string_value(json_object_get(output, "MessageId")));
+    }
     json_decref(input);
     json_decref(output);
     return ok || fail_send(&cause, err);
@@ -334,7 +335,7 @@ static bool send_batch(struct qn_load *load, const struct qn_load_target *target
     json_t *input = json_pack("{s:s, s:o}", "QueueUrl", target->queue_url, "Entries", entries);
     bool ok = quern_client_call(target->client, "SendMessageBatch", input, &answer, &cause) ||
               fail_send(&cause, err);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; ok && i < count; i++) {
         (void)snprintf(number, sizeof(number), "%zu", i);
         record_send(load, target, &messages[i], id_in(answer, number));
     }
@@ -379,14 +380,57 @@ bool qn_load_send(struct qn_load *load, const struct qn_load_target *target, int
         if (next->at_ms > due_ms) {
             break;
         }
-        bool ok = count == 0 ? send_one(load, target, next, err)
-                             : send_batch(load, target, next, count, err);
-        load->sent_count += count > 0 ? count : 1;
-        if (!ok) {
+        if (!(count == 0 ? send_one(load, target, next, err)
+                         : send_batch(load, target, next, count, err))) {
+            load->doubtful_count = count > 0 ? count : 1;
             return false;
         }
+        load->sent_count += count > 0 ? count : 1;
     }
     return true;
+}
+
+/* The newest start of the server; NULL: it was never started again. */
+static const struct qn_check_event *last_boot(const struct qn_history *history)
+{
+    for (size_t i = history->count; i > 0; i--) {
+        if (history->events[i - 1].kind == QN_CHECK_BOOT) {
+            return &history->events[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the event is a message of ours that no load knows of, and that the crash left there. */
+static bool is_unknown_send(const struct qn_load *load, const struct qn_load_target *target,
+                            const struct qn_check_event *event, uint64_t boot_seq, int64_t boot_lsn)
+{
+    return event->kind == QN_CHECK_MSG_SEND &&
+           (event->seq > boot_seq || (int64_t)event->lsn <= boot_lsn) &&
+           qn_str_equal(event->queue, target->queue_name) &&
+           qn_str_equal(event->instance, target->self) &&
+           qn_table_find(&load->by_name, event->mid) == NULL;
+}
+
+/* Entries of a batch are stored in their order, one by one: what is there is the first part. */
+void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
+                    const struct qn_history *history)
+{
+    const struct qn_check_event *boot = last_boot(history);
+    uint64_t boot_seq = boot != NULL ? boot->seq : 0;
+    int64_t boot_lsn = boot != NULL ? (int64_t)boot->lsn : 0;
+    size_t count = history->count; /* what is recorded here comes behind */
+
+    for (size_t i = 0; i < count && load->doubtful_count > 0; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (is_unknown_send(load, target, event, boot_seq, boot_lsn)) {
+            struct qn_str id = qn_arena_copy(&load->arena, event->mid);
+            record_send(load, target, &load->messages[load->sent_count], id.ptr);
+            load->sent_count++;
+            load->doubtful_count--;
+        }
+    }
+    load->doubtful_count = 0;
 }
 
 int64_t qn_load_next_ms(const struct qn_load *load)

@@ -36,6 +36,7 @@ struct qn_load {
     struct qn_load_message *messages; /* those before the start first, then by at_ms */
     size_t count;                     /* copies are messages of their own */
     size_t sent_count;
+    size_t doubtful_count; /* of the next ones: sent, and the server was gone before its answer */
     struct qn_str tag;       /* with bodies of the user's: what the ids begin with */
     struct qn_table by_name; /* struct qn_load_message *, by key, by id, by the key's other name, by
                                 the message id of the queue and by the name of its object */
@@ -56,6 +57,7 @@ struct qn_load_target {
     struct quern_client *client;
     const char *queue_url;
     struct qn_str queue_name;
+    struct qn_str self; /* access key of the harness */
     struct qn_recorder *recorder;
 };
 
@@ -73,6 +75,10 @@ bool qn_load_is_dead(const struct qn_load_message *message, int64_t max_receive)
  */
 QN_MUST_CHECK bool qn_load_send(struct qn_load *load, const struct qn_load_target *target,
                                 int64_t since_ready_ms, struct qn_error *err);
+/* After a crash: those of the doubtful that lie in the queue by the history count as sent, and the
+ * others are due again. The history has to reach up to the start of the server. */
+void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
+                    const struct qn_history *history);
 /* When the next is due after readiness; INT64_MAX when all are sent. */
 int64_t qn_load_next_ms(const struct qn_load *load);
 

@@ -1,4 +1,7 @@
 /* The queues of a scenario: made as it says, at the start or later, and counted. */
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "chaos/check/running.h"
 #include "client/internal.h"
 
@@ -132,16 +135,34 @@ bool qn_running_create_late(struct qn_running *run, int64_t now_ms, struct qn_er
     return open_source(run, err);
 }
 
+/* The next reaping tells of it. */
+static bool is_server_gone(const struct qn_running *run)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)run->server.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == run->server.pid;
+}
+
 bool qn_running_send(struct qn_running *run, int64_t since_ready_ms, struct qn_error *err)
 {
     const struct qn_load_target target = {
         .client = run->server.client,
         .queue_url = run->queue_url,
         .queue_name = run->queue_name,
+        .self = QN_STR(QN_SERVER_SELF),
         .recorder = &run->recorder,
     };
 
-    return qn_load_send(&run->load, &target, since_ready_ms, err);
+    /* Sent to a server that a rule killed: once it is there again it says what it has, and the rest
+     * is sent anew. */
+    if (run->load.doubtful_count > 0) {
+        if (!qn_running_read_trace(run, err)) {
+            return is_server_gone(run);
+        }
+        qn_load_settle(&run->load, &target, &run->history);
+    }
+    return qn_load_send(&run->load, &target, since_ready_ms, err) || is_server_gone(run);
 }
 
 static int64_t count_of(const struct quern_pairs *attributes, const char *name)

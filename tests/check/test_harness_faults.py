@@ -127,6 +127,15 @@ def test_server_stays_down_as_long_as_the_rule_says_that_killed_it(run):
         assert between(fault, next(boot for boot in boots if boot["seq"] > fault["seq"])) >= least
 
 
+@pytest.mark.parametrize("point", ["pre-commit", "post-commit"])
+def test_load_that_meets_a_crash_is_sent_once_all_the_same(run, point):
+    done = run(["on SendMessage* where t > 1 once at %s do crash server then after 300ms restart server as crash" % point],
+               load=["ok count=2", "ok count=5 at=2s"]).passed()
+    sent = [e["k"] for e in done.of("msg.send")]
+    assert sorted(sent) == ["k-%03d" % i for i in range(7)] == sorted(e["k"] for e in done.of("load", code="OK"))
+    assert len(done.of("fault", rule="crash")) == 1 and "second run" not in done.printed
+
+
 def test_more_processes_come_by_a_rule(run):
     done = run(["on tick 500ms once do spawn 2 as more"], load=["ok count=40 work=200ms"]).passed()
     assert len(done.of("proc", what="spawn")) == 3
