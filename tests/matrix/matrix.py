@@ -60,10 +60,10 @@ def family_sum(mutant):
 
 
 def fingerprint(mutant, scenario):
-    """Changes with the worker, the mutant's own file, what is wanted of the cell, or the scenario."""
+    """Changes with the mutant's own file, what is wanted of the cell, or the scenario. What all mutants
+    share is left out: whether they still are what they are is seen by the cut, in each run."""
     level, patterns = mutant.wanted(scenario)
-    return _sum(worker_sum(), family_sum(mutant), scenario_sum(running.scenario_files()[scenario]),
-                mutant.name, level, *patterns)
+    return _sum(family_sum(mutant), scenario_sum(running.scenario_files()[scenario]), mutant.name, level, *patterns)
 
 
 def cells():
