@@ -231,4 +231,10 @@ void qn_lambda_environment_invoke(struct qn_lambda_environment *environment,
     default:
         invoke(environment, invocation, outcome);
     }
+    if (outcome->end == QN_LAMBDA_END_RETURNED && outcome->answer.overflow) {
+        qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR,
+                              "Function.ResponseSizeTooLarge: Response payload size exceeded "
+                              "maximum allowed payload size (%d bytes).",
+                              QN_LAMBDA_ANSWER_MAX);
+    }
 }

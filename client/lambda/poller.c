@@ -252,7 +252,7 @@ static void invoke(struct qn_lambda_poller *poller, const json_t *records)
         leave(poller, records);
         return;
     }
-    qn_buf_init(&outcome.answer, QN_LAMBDA_EVENT_MAX + 1024);
+    qn_buf_init(&outcome.answer, QN_LAMBDA_ANSWER_MAX);
     if (!is_refused(status, &outcome) && may_start(poller, &outcome)) {
         qn_lambda_environment_invoke(&poller->environment, &invocation, &outcome);
     }

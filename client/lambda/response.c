@@ -25,10 +25,10 @@ static void QN_PRINTF(2, 3) fail_all(struct reading *reading, const char *format
     memset(reading->failed, 1, reading->count * sizeof(*reading->failed));
 }
 
-static bool mark(struct reading *reading, const char *id)
+static bool mark(struct reading *reading, struct qn_str id)
 {
     for (size_t i = 0; i < reading->count; i++) {
-        if (strcmp(reading->ids[i], id) == 0) {
+        if (qn_str_equal(qn_str_from_cstr(reading->ids[i]), id)) {
             reading->response->failed_count += reading->failed[i] ? 0 : 1;
             reading->failed[i] = true;
             return true;
@@ -51,7 +51,7 @@ static bool read_item(struct reading *reading, const json_t *item)
         fail_all(reading, "an itemIdentifier is no text");
     } else if (json_string_length(id) == 0) {
         fail_all(reading, "an itemIdentifier is empty");
-    } else if (!mark(reading, json_string_value(id))) {
+    } else if (!mark(reading, qn_str(json_string_value(id), json_string_length(id)))) {
         reading->response->has_wrong_id = true;
         fail_all(reading, "the itemIdentifier \"%.100s\" is not in the batch",
                  json_string_value(id));

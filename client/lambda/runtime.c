@@ -10,8 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Of AWS: 6 MB and room for the frame. */
-enum { ANSWER_MAX = 6291556, REQUEST_ID_LEN = 36 };
+enum { ANSWER_MAX = QN_LAMBDA_ANSWER_MAX, REQUEST_ID_LEN = 36 };
 
 struct qn_lambda_runtime {
     struct MHD_Daemon *daemon;

@@ -7,6 +7,9 @@
 #include "server/base/buf.h"
 #include "server/base/error.h"
 
+/* Of AWS: 6 MB and room for the frame. */
+enum { QN_LAMBDA_ANSWER_MAX = 6291556 };
+
 struct qn_lambda_invocation {
     char request_id[40];
     char trace_id[80];

@@ -216,6 +216,26 @@ def test_a_second_signal_ends_what_runs(world):
     assert world.counts() == (0, 1)
 
 
+def test_a_signal_while_batches_run_loses_nothing(world):
+    world.queue()
+    world.send(*[{"do": "slow", "s": 0.2, "i": i} for i in range(20)])
+    world.start(REPORT, "--batch-size", "2", "--max-concurrency", "3")
+    world.until(lambda: len(world.told()) >= 2)
+    world.pollers[-1].send_signal(signal.SIGTERM)
+    world.pollers[-1].wait(30)
+    done = sum(one["records"] - one["failed"] for one in world.told())
+    world.server.advance_ms(30500)
+    assert 4 <= done < 20 and world.counts() == (20 - done, 0)
+
+
+def test_answers_on_stdout_that_are_too_long_are_errors_also_without_the_report(world):
+    world.queue()
+    world.send("one")
+    world.start("--invoke-stdin", function=("head", "-c", "6291557", "/dev/zero"))
+    world.until(lambda: world.told())
+    assert world.told()[0]["why"].startswith("Function.ResponseSizeTooLarge: ") and world.counts() == (0, 1)
+
+
 def test_stdin_functions_are_a_process_for_each_event(world):
     world.queue()
     world.send("one")

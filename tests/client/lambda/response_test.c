@@ -84,6 +84,8 @@ Test(response, each_mistake_fails_all)
         {"{\"batchItemFailures\": [{\"itemIdentifier\": \"id-1\"}, {\"itemIdentifier\": "
          "\"other\"}]}",
          "the itemIdentifier \"other\" is not in the batch"},
+        {"{\"batchItemFailures\": [{\"itemIdentifier\": \"id-1\\u0000\"}]}",
+         "the itemIdentifier \"id-1\" is not in the batch"},
     };
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
