@@ -19,6 +19,7 @@ AT_ONCE = 3
 
 # bug, scenario, invariant, level: F for FAIL, W for WARN
 MUTANTS = [
+    ("lambda-throw", "lambda.bad-record-does-not-throw", "ONE-LEASE", "F"),
     ("lambda-throw", "lambda.partial-batch", "ONE-LEASE", "F"),
     ("lambda-throw", "lambda.poison-to-dlq", "ONE-LEASE", "F"),
     ("lambda-swallow", "lambda.partial-batch", "NO-LOSS", "F"),
@@ -32,15 +33,6 @@ MUTANTS = [
     ("no-idempotency", "lambda.duplicate-batch", "ONCE", "F"),
     ("memory-only-dedupe", "lambda.duplicate-batch", "ONCE", "F"),
 ]
-GOOD = {"Function": {"Timeout": 5}, "FunctionResponseTypes": ["ReportBatchItemFailures"],
-        "ScalingConfig": {"MaximumConcurrency": 2},
-        "Queue": {"VisibilityTimeout": "60", "MessageRetentionPeriod": "345600",
-                  "RedrivePolicy": '{"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:d", "maxReceiveCount": 5}'}}
-BAD = {"Function": {"Timeout": 30}, "FunctionResponseTypes": [],
-       "Queue": {"VisibilityTimeout": "30",
-                 "RedrivePolicy": '{"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:d", "maxReceiveCount": 1}'}}
-
-
 RULES = {
     "id": "mine.rules", "title": "what Lambda itself may do", "profiles": ["lambda"], "severity": "must", "needs": ["none"],
     "tier": 1, "queue": {"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 5},
@@ -70,8 +62,6 @@ def check(folder, name, only, *arguments, options=(), jobs=1):
 def runs(tmp_path_factory):
     """All of them side by side: they mostly wait."""
     folder = tmp_path_factory.mktemp("lambda")
-    for name, mapping in (("good", GOOD), ("bad", BAD)):
-        (folder / (name + ".esm")).write_text(json.dumps(mapping))
     (folder / "rules.json").write_text(json.dumps(RULES))
     wanted = {}
     for bug, scenario, _, _ in MUTANTS:
@@ -83,8 +73,9 @@ def runs(tmp_path_factory):
             **{bug: pool.submit(check, folder, bug, only, "--bug", bug, jobs=2) for bug, only in wanted.items()},
             "rules": pool.submit(check, folder, "rules", ["mine.rules"],
                                  options=("--scenario", str(folder / "rules.json"))),
-            **{name: pool.submit(check, folder, name, ["lambda.config-audit"],
-                                 options=("--esm", str(folder / (name + ".esm")))) for name in ("good", "bad")},
+            **{"mapping " + name: pool.submit(check, folder, "mapping-" + name, ["lambda.config-audit"],
+                                 options=("--esm", str(FUNCTION.parent / (name + ".json"))))
+               for name in ("right", "misconfigured")},
         }
     return {name: one.result() for name, one in made.items()}
 
@@ -128,7 +119,7 @@ def test_a_mistake_is_named(runs, bug, scenario, invariant, level):
 
 
 def test_settings_that_fit_pass_the_audit_and_others_are_warned_of(runs):
-    assert verdicts(runs["good"][0]) == {"lambda.config-audit": "PASS"}
-    verdict, names = broken(runs["bad"][0], "lambda.config-audit")
+    assert verdicts(runs["mapping right"][0]) == {"lambda.config-audit": "PASS"}
+    verdict, names = broken(runs["mapping misconfigured"][0], "lambda.config-audit")
     assert (verdict, names) == ("WARN", {"AUDIT"})
-    assert "visibility timeout 30 s: set it to 180 s" in runs["bad"][1].stdout
+    assert "visibility timeout 30 s: set it to 180 s" in runs["mapping misconfigured"][1].stdout

@@ -14,7 +14,7 @@ M04 | no-idempotency | std.duplicate-after-delete; std.delete-lost; std.crash-af
 M05 | key-is-message-id | std.duplicate-producer; dlq.redrive-replay | ONCE | F
 M06 | key-is-receipt-handle | std.duplicate-after-delete; std.crash-after-effect-before-delete | ONCE | F
 M07 | check-then-act | std.duplicate-two-workers; std.duplicate-while-inflight | ONCE | F race
-M08 | memory-only-dedupe | std.crash-after-effect-before-delete; std.duplicate-two-workers | ONCE | F
+M08 | memory-only-dedupe | std.crash-after-effect-before-delete; std.duplicate-two-workers; lambda.duplicate-batch | ONCE | F
 M09 | mark-before-effect | std.crash-mid-work; poison.crashes-consumer | NO-LOSS | F
 M10 | inbox-outside-tx | std.crash-after-effect-before-delete | ONCE | F
 M11 | stuck-processing | std.crash-mid-work | DRAINED / DLQ-EXACT | F
@@ -73,9 +73,16 @@ M63 | heartbeat-stops-at-sigterm | shutdown.heartbeat-while-draining | LEASE-COV
 M64 | delete-unfinished | shutdown.unfinished-work-released; shutdown.sigterm-drains | ACK-AFTER-EFFECT | F
 M65 | ack-buffer-lost | shutdown.sigterm-drains | deleted at exit | F
 M66 | hangs-when-sqs-down | shutdown.while-sqs-is-down | EXIT-IN-GRACE | F
+M67 | lambda-throw | lambda.bad-record-does-not-throw; lambda.partial-batch; lambda.poison-to-dlq | one lease per ok | F
+M68 | lambda-swallow | lambda.partial-batch; lambda.poison-to-dlq | NO-LOSS | F
+M69 | lambda-wrong-id | lambda.response-shape; lambda.partial-batch | ids in batch | F
+M70 | lambda-wrong-key | lambda.response-shape | shape | F
+M71 | lambda-fifo-skips | lambda.fifo-stop-and-return-rest | GROUP-ORDER | F
+M72 | lambda-ignores-deadline | lambda.timeout | remaining returned | W
 M73 | payload-logger | log.no-payload | canary | W
 M74 | zero-visibility | scale.competing-consumers; base.drain-and-profile | one lease per message | F
 M75 | local-journal-replay | std.crash-after-delete | START-LIVE | F
+M76 | lambda-misconfigured | lambda.config-audit | audit lines | W
 """
 
 # What the catalogue of scenarios says beyond the table: a scenario, and the mutants that it catches too.
@@ -102,6 +109,8 @@ fifo.crash-mid-group | no-idempotency
 fifo.expired-handle-delete | dies-on-error; no-idempotency
 scale.join-leave | memory-only-dedupe; no-idempotency
 shutdown.unfinished-work-released | ignores-sigterm
+lambda.duplicate-batch | no-idempotency
+lambda.timeout | no-idempotency
 """
 
 # Cells that the catalogue, or the nature of the scenario, wants in another way than the row of the
@@ -154,6 +163,10 @@ NAMES = {
     "run finishes": ["RUN-FINISHES", "RUNS-FINISH*"],
     "deleted at exit": ["DELETED-AT-EXIT"],
     "canary": ["CANARY"],
+    "ids in batch": ["IDS-IN-BATCH"],
+    "shape": ["SHAPE"],
+    "remaining returned": ["REST-RETURNED"],
+    "audit lines": ["AUDIT"],
     "one lease per message": ["ONE-LEASE*", "max(leases) == 1"],
 }
 
@@ -172,6 +185,13 @@ DECLARED = {
     "retry.delayed-queue": (["--retry-queue", "retry"], ["--retry-queue", "{retry_queue_url}"]),
     "std.reorder": ([], ["--state"]),
 }
+
+# Mistakes that are none of the code: what the check is told, in place of a bug.
+MISTOLD = {
+    "lambda-misconfigured": ["--esm", "{consumers}/lambda/misconfigured.json"],
+}
+# What is tested by it is not the function.
+SELF_TESTS = ["lambda.concurrency-cap"]
 
 
 class Mutant:
@@ -204,4 +224,5 @@ MUTANTS = [Mutant(line, _more()) for line in ROWS.strip().splitlines()]
 
 
 def profile_of(scenario):
-    return "fifo" if scenario.startswith("fifo.") else "standard"
+    family = scenario.split(".")[0]
+    return family if family in ("fifo", "lambda") else "standard"

@@ -15,7 +15,9 @@ from kill_table import MUTANTS
 HERE = pathlib.Path(__file__).resolve().parent
 MEASURED = HERE / "measured.json"
 DOCUMENT = running.ROOT / "chaos" / "check" / "MATRIX.md"
-WORKER_SOURCES = running.ROOT / "tests" / "consumers" / "worker"
+CONSUMERS = running.ROOT / "tests" / "consumers"
+WORKER_SOURCES = CONSUMERS / "worker"
+LAMBDA_SOURCES = CONSUMERS / "lambda"
 SEEDS = 5
 RACE_LEAST = 4
 
@@ -59,11 +61,31 @@ def family_sum(mutant):
     return _sum(_code(files[0]))
 
 
+@functools.lru_cache(maxsize=None)
+def lambda_sum():
+    """The function, all of its mutants, and mappings."""
+    return _sum(*[path.name + path.read_text() for path in sorted(LAMBDA_SOURCES.iterdir()) if path.is_file()])
+
+
+def is_of_lambda(scenario):
+    return kill_table.profile_of(scenario) == "lambda"
+
+
+def mutated(mutant, scenario):
+    """What the check is told, and the command."""
+    options, arguments = kill_table.DECLARED.get(scenario, ([], []))
+    mistold = kill_table.MISTOLD.get(mutant.name)
+    told = [*options, *[word.format(consumers=CONSUMERS) for word in mistold or []]]
+    program = ["/usr/bin/python3", LAMBDA_SOURCES / "lambda_fn"] if is_of_lambda(scenario) else [running.WORKER]
+    return told, [*program, *([] if mistold else ["--bug", mutant.name]), *arguments]
+
+
 def fingerprint(mutant, scenario):
     """Changes with the mutant's own file, what is wanted of the cell, or the scenario. What all mutants
     share is left out: whether they still are what they are is seen by the cut, in each run."""
     level, patterns = mutant.wanted(scenario)
-    return _sum(family_sum(mutant), scenario_sum(running.scenario_files()[scenario]), mutant.name, level, *patterns)
+    own = lambda_sum() if is_of_lambda(scenario) else family_sum(mutant)
+    return _sum(own, scenario_sum(running.scenario_files()[scenario]), mutant.name, level, *patterns)
 
 
 def cells():
@@ -112,10 +134,9 @@ def left_over(measured):
 
 def measure(mutant, scenario, seeds, at_once=1):
     """Runs the pair with each seed. What the table keeps of it."""
-    options, arguments = kill_table.DECLARED.get(scenario, ([], []))
+    options, command = mutated(mutant, scenario)
     kills, names, times, verdicts = 0, {}, [], {}
     for seed in seeds:
-        command = [running.WORKER, "--bug", mutant.name, *arguments]
         found = running.check(command, kill_table.profile_of(scenario), [scenario], seed, options, at_once)
         of_it = [one for name, one in found.items() if name.split("+")[0] == scenario]
         named = [name for name in (one.kills(mutant) for one in of_it) if name]
@@ -148,12 +169,13 @@ def killers(measured, mutant, scenarios=None):
 
 
 def idle_scenarios(measured):
-    """Must-scenarios that kill nothing, of those for workers."""
+    """Must-scenarios that kill nothing."""
     busy = {scenario for mutant in MUTANTS
             for scenario in killers(measured, mutant, mutant.scenarios + mutant.more)}
     return [name for name, path in running.scenario_files().items()
             if document(path)["severity"] == "must" and name not in busy
-            and set(document(path)["profiles"]) & set(references.BOTH)]
+            and name not in kill_table.SELF_TESTS
+            and set(document(path)["profiles"]) & {*references.BOTH, "lambda"}]
 
 
 def _short(name):
@@ -190,7 +212,8 @@ def render(measured):
     lines = [
         "# What the suite catches",
         "",
-        "Written by `./dev test matrix`; do not edit. Each mutant of `tests/consumers/worker` has one mistake;",
+        "Written by `./dev test matrix`; do not edit. Each mutant of `tests/consumers/worker` and of the function",
+        "`tests/consumers/lambda/lambda_fn` has one mistake;",
         "a scenario kills it where the verdict is the one wanted (F: FAIL, W: WARN) and names the invariant that",
         "`tests/matrix/kill_table.py` names. `~`: a race, wanted in four of five runs.",
         "",

@@ -38,6 +38,10 @@ def python(name, *arguments):
     return make
 
 
+def function(*arguments):
+    return lambda: ["/usr/bin/python3", CONSUMERS / "lambda" / "lambda_fn", *arguments]
+
+
 def shell():
     debian("awscli", "jq", "curl")
     return ["sh", CONSUMERS / "shell.sh"]
@@ -84,6 +88,12 @@ REFERENCES = [
     # Each of its calls is a process that takes a second of a processor. Beside other suites that is
     # longer than its leases, so the cut has it not; tests/check has a worker in shell.
     Reference("R11", "a shell script on the AWS CLI", shell, sources=["shell.sh"], is_cut=False),
+    Reference("R16", "a Lambda function that takes each record by itself, and knows of FIFO", function(),
+              ["--esm", str(CONSUMERS / "lambda" / "right.json")], ("lambda",), ["lambda.*"],
+              sources=["lambda/lambda_fn", "lambda/right.json"]),
+    Reference("R16b", "the same, but it stops its batch at the first failure of a FIFO queue",
+              function("--all-at-first-failure"), profiles=("lambda",), only=["lambda.fifo-*"],
+              sources=["lambda/lambda_fn"]),
     Reference("R17", "at most once, on purpose", worker("--at-most-once"),
               ["--at-most-once"], ("standard",)),
     Reference("RJ", "a worker in JavaScript on @aws-sdk/client-sqs", javascript,

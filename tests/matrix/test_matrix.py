@@ -102,7 +102,8 @@ def cut(measured):
 
 def test_each_mutant_of_the_worker_stands_in_the_table():
     listed = subprocess.run([running.WORKER, "--list-bugs"], capture_output=True, text=True, check=True)
-    assert sorted(listed.stdout.split()) == sorted(mutant.name for mutant in MUTANTS)
+    workers = [mutant.name for mutant in MUTANTS if not all(map(matrix.is_of_lambda, mutant.scenarios))]
+    assert sorted(listed.stdout.split()) == sorted(workers)
 
 
 def test_worker_says_what_is_wrong_with_its_options():
