@@ -71,7 +71,7 @@ Test(consumer_restraint, open_circuit_stops_receiving_and_keeps_extending)
 {
     diary.options.circuit_failures = 2;
     diary.options.circuit_open_ms = OPEN_MS;
-    diary.options.visibility_s = 2; /* extended each second */
+    diary.options.visibility_s = 4; /* extended every two seconds */
     diary.options.allows_short_leases = true;
     diary.options.workers = 2;
     diary.options.max_messages = 1;
