@@ -105,6 +105,22 @@ static void tell_deaf_shell(const struct qn_running *run, struct qn_judgement *j
     }
 }
 
+/* Of what was cut off nothing is known; but what was broken before is. */
+static void tell_cut(const struct qn_running *run, struct qn_judgement *judgement)
+{
+    const struct qn_invariant *broken = qn_report_broken(judgement);
+    bool is_about_the_end = broken == NULL || strcmp(broken->name, "DRAINED") == 0 ||
+                            strcmp(broken->name, "NO-LOSS") == 0 ||
+                            strcmp(broken->name, "DLQ-EXACT") == 0;
+
+    if (run->is_out_of_time && is_about_the_end) {
+        judgement->outcome = QN_OUTCOME_ERROR; /* as with the limit that there is without it */
+        (void)snprintf(judgement->text, sizeof(judgement->text),
+                       "not at its end after %.3g s, the limit that --scenario-timeout sets",
+                       (double)run->options->scenario_timeout_ms / 1000);
+    }
+}
+
 static void set_error(struct qn_judgement *judgement, const struct qn_error *err)
 {
     judgement->outcome = QN_OUTCOME_ERROR;
@@ -141,6 +157,7 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
         read_tail(run, "instance-1.log", result->log_tail, sizeof(result->log_tail));
     }
     tell_deaf_shell(run, judgement);
+    tell_cut(run, judgement);
     const struct qn_judge_input in = {
         .history = &run->history,
         .queue = run->queue_name,

@@ -1,55 +1,11 @@
 /* --effects-cmd: at the end of a scenario the user's own command tells how often each effect is
  * there. */
-#include <poll.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 #include "chaos/check/files.h"
-#include "chaos/check/process.h"
 #include "chaos/check/running.h"
-#include "server/base/clock.h"
 
-enum { LIMIT_MS = 30000, LOOK_EVERY_MS = 2, TOLD_MAX = 60 };
-
-/* By a shell, stdout into one file and stderr into another. */
-static bool run_command(struct qn_running *run, const char *output, const char *log,
-                        struct qn_error *err)
-{
-    const char *environment[QN_ENVIRONMENT_MAX];
-    const struct qn_instance *instance = &run->instances[0];
-    const char *command = qn_instance_fill_in(run, instance, run->options->effects_command);
-    const char *const words[] = {"sh", "-c", "eval \"$1\" >\"$2\"", "sh", command, output, NULL};
-    const struct qn_spawn spawn = {
-        .argv = (char *const *)(const void *)words,
-        .environment = environment,
-        .log_path = log,
-        .dies_with_parent = true,
-    };
-    int64_t end_ms = qn_clock_monotonic_ms() + LIMIT_MS;
-    int status;
-    pid_t pid;
-
-    qn_instance_environment(run, instance, environment);
-    if (!qn_process_spawn(&spawn, &pid, err)) {
-        return false;
-    }
-    while (!qn_process_has_ended(pid, &status)) {
-        if (qn_clock_monotonic_ms() > end_ms) {
-            qn_process_kill_group(pid, &status);
-            return qn_fail(err, QN_ERR_INTERNAL, "--effects-cmd did not end within %d s",
-                           LIMIT_MS / 1000);
-        }
-        (void)poll(NULL, 0, LOOK_EVERY_MS);
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        return true;
-    }
-    char line[QN_LAST_LINE_MAX];
-    qn_files_last_line(log, line);
-    return qn_fail(err, QN_ERR_INTERNAL, "--effects-cmd ended with %s %d%s",
-                   WIFSIGNALED(status) ? "signal" : "exit code",
-                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), line);
-}
+enum { TOLD_MAX = 60 };
 
 /* Of another scenario, from a store that outlives the scenario. */
 static bool is_of_another(const struct qn_running *run, struct qn_str key)
@@ -129,14 +85,17 @@ static void record_absent(struct qn_running *run)
 bool qn_running_count_effects(struct qn_running *run, struct qn_error *err)
 {
     const char *output = qn_arena_format(&run->arena, "%s/effects.txt", run->directory).ptr;
-    const char *log = qn_arena_format(&run->arena, "%s/effects.log", run->directory).ptr;
+    const struct qn_user_command command = {.option = "--effects-cmd",
+                                            .text = run->options->effects_command,
+                                            .input = "/dev/null",
+                                            .output = output};
     struct qn_buf text;
 
     if (run->options->effects_command == NULL) {
         return true;
     }
     qn_buf_init(&text, SIZE_MAX / 2);
-    bool ok = run_command(run, output, log, err) && qn_files_read(output, &text, err) &&
+    bool ok = qn_running_run_command(run, &command, err) && qn_files_read(output, &text, err) &&
               take_lines(run, qn_buf_str(&text), err);
     qn_buf_done(&text);
     if (ok) {

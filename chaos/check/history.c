@@ -158,6 +158,30 @@ void qn_history_add(struct qn_history *history, const struct qn_check_event *eve
     }
 }
 
+void qn_history_map_keys(struct qn_history *history, const struct qn_table *map)
+{
+    struct qn_check_event *events = history->events;
+    size_t count = history->count;
+
+    history->events = NULL;
+    history->count = history->cap = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct qn_check_event event = events[i];
+        bool is_work = event.kind >= QN_CHECK_WORK_BEGIN && event.kind <= QN_CHECK_WORK_ABORT;
+        const struct qn_history_keys *keys =
+            is_work && !qn_str_is_none(event.k) ? qn_table_find(map, event.k) : NULL;
+        size_t copies = keys == NULL ? 0 : event.kind == QN_CHECK_WORK_REPLY ? 1 : keys->count;
+        for (size_t j = 0; j < copies; j++) {
+            event.k = qn_texts_take(&history->texts, keys->items[j]);
+            *append(history) = event;
+        }
+        if (copies == 0) {
+            *append(history) = event;
+        }
+    }
+    qn_memory_free(events);
+}
+
 static bool read_line(struct qn_history *history, struct qn_str line, struct qn_error *err)
 {
     struct qn_check_event event;

@@ -146,6 +146,14 @@ void qn_history_add(struct qn_history *history, const struct qn_check_event *eve
 /* Any number of JSON lines. Fails at the first that is none. */
 QN_MUST_CHECK bool qn_history_read(struct qn_history *history, struct qn_str text,
                                    struct qn_error *err);
+/* The keys that one stands for. */
+struct qn_history_keys {
+    struct qn_str *items;
+    size_t count;
+};
+/* Work on a key that is in the map (struct qn_history_keys) becomes work on each of those that it
+ * stands for, under the same number. */
+void qn_history_map_keys(struct qn_history *history, const struct qn_table *map);
 /* Once everything is there: puts the events in order, marks what a crash took back, and completes
  * k, grp and sn of events that name only their message. May be called again after more was added.
  */

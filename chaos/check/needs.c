@@ -194,6 +194,31 @@ static bool has_grace(const struct qn_scenario *scenario, const struct known *kn
     return false;
 }
 
+/* A consumer with a long lease of its own can need more time than there is. */
+static bool has_time(const struct qn_scenario *scenario, const struct known *known,
+                     struct qn_buf *reason)
+{
+    int64_t limit_ms = known->options->scenario_timeout_ms;
+    int64_t own_ms = known->learned->visibility_ms;
+    struct qn_terms terms;
+
+    if (limit_ms == 0 || !known->learned->overrides_visibility) {
+        return true;
+    }
+    qn_terms_init(&terms, scenario, known->options, known->learned);
+    terms.in.visibility_ms = own_ms > terms.in.visibility_ms ? own_ms : terms.in.visibility_ms;
+    int64_t needed_ms = qn_terms_ms(&terms, scenario->drained_within);
+    if (needed_ms <= limit_ms) {
+        return true;
+    }
+    qn_buf_append_format(reason,
+                         "needs up to %lld s with the visibility timeout of %lld s that the "
+                         "consumer asks for, and --scenario-timeout is %lld s",
+                         (long long)(needed_ms / 1000), (long long)(own_ms / 1000),
+                         (long long)(limit_ms / 1000));
+    return false;
+}
+
 bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,
                       const struct qn_profile *learned, struct qn_buf *reason)
 {
@@ -222,5 +247,5 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
             return false;
         }
     }
-    return has_grace(scenario, &known, reason);
+    return has_grace(scenario, &known, reason) && has_time(scenario, &known, reason);
 }

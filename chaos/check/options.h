@@ -37,14 +37,16 @@ struct qn_check_options {
     const char *tempo;    /* fast, normal, real */
     int64_t visibility_s; /* 0: by tempo */
     int64_t startup_ms;
-    int64_t slack_ms;      /* below 0: measured */
-    const char *ready_log; /* NULL: not said */
-    const char *ready_url; /* with placeholders; NULL: not said */
-    int64_t sink_capacity; /* 0: no limit */
-    const char *sink_busy; /* wait, 409 */
+    int64_t scenario_timeout_ms; /* of real time; 0: as long as the limits of the scenario allow */
+    int64_t slack_ms;            /* below 0: measured */
+    const char *ready_log;       /* NULL: not said */
+    const char *ready_url;       /* with placeholders; NULL: not said */
+    int64_t sink_capacity;       /* 0: no limit */
+    const char *sink_busy;       /* wait, 409 */
     bool sink_busy_is_409;
     const char *queue_name;      /* NULL: q */
     const char *effects_command; /* NULL: none */
+    const char *key_map;         /* command that tells the messages behind an effect; NULL: none */
     struct qn_text_list bodies;  /* KIND=FILE */
     struct qn_str body_texts[QN_BODY_KINDS];
     /* For consumers that run elsewhere. */

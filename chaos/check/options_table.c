@@ -67,6 +67,9 @@ const struct qn_option_row qn_option_rows[] = {
               DECLARES),
     ROW_RANGE(DURATION, "--startup-timeout", "TIME",
               "until the consumer's first call (default 60s)", startup_ms, 1, 3600000, DECLARES),
+    ROW_RANGE(DURATION, "--scenario-timeout", "TIME",
+              "most real time that one scenario may take (default: what its own limits add up to)",
+              scenario_timeout_ms, 1, 86400000, DECLARES),
     ROW(TEXT, "--ready-log", "REGEX", "it is ready too when it prints a line like this", ready_log,
         DECLARES),
     ROW(TEXT, "--ready-url", "URL", "it is ready too when this answers 200 ({instance}, {host})",
@@ -103,6 +106,9 @@ const struct qn_option_row qn_option_rows[] = {
         DECLARES),
     ROW(TEXT, "--effects-cmd", "COMMAND",
         "at the end prints key<TAB>count for each effect that is there", effects_command, DECLARES),
+    ROW(TEXT, "--key-map", "COMMAND",
+        "reads keys of effects, prints key<TAB>key of a message for each that is in one", key_map,
+        DECLARES),
 
     /* Consumers that run elsewhere. */
     ROW(TEXT, "--endpoint-host", "HOST",

@@ -263,6 +263,9 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t li
 {
     bool is_pending = qn_faults_are_pending(&run->faults) || run->server_restart_ms != 0;
 
+    if (run->is_out_of_time) {
+        return true;
+    }
     if (run->ready_virtual_ms == 0) {
         bool gives_up = now_ms - run->first_spawn_ms > run->options->startup_ms;
         bool all_are_gone = true;
@@ -349,6 +352,8 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
     if (run->is_interrupted) {
         return qn_fail(err, QN_ERR_INTERNAL, "interrupted");
     }
+    int64_t limit_ms = run->options->scenario_timeout_ms;
+    run->is_out_of_time = limit_ms > 0 && now_ms - run->begin_ms > limit_ms;
     if (now_ms > run->give_up_at_ms) {
         return qn_fail(err, QN_ERR_INTERNAL, "the scenario did not come to its end in time");
     }
@@ -461,6 +466,7 @@ void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_opt
     if (is_set_up) {
         qn_instances_stop(run);
     }
+    ok = ok && qn_running_map_keys(run, &err);
     qn_sink_close(run->sink); /* what it still has to say belongs into the history */
     run->sink = NULL;
     ok = ok && qn_running_read_trace(run, &err);

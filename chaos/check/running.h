@@ -89,6 +89,7 @@ struct qn_running {
     char trouble[400];     /* of a command of the user's; empty: none */
     int64_t give_up_at_ms; /* monotonic: whatever happens */
     bool is_interrupted;
+    bool is_out_of_time; /* by --scenario-timeout */
     bool is_over;
 };
 
@@ -159,6 +160,22 @@ void qn_instance_tell_failed_stop(struct qn_running *run, const struct qn_instan
  * instance. *ret_status is its status, or -1 when it has not ended. */
 void qn_instance_kill_elsewhere(struct qn_running *run, const struct qn_instance *instance,
                                 int *ret_status);
+
+/* user_command.c: runs a command of the user's by a shell, in the environment of the first
+ * instance. False: it failed, or went on for too long. */
+struct qn_user_command {
+    const char *option; /* that gave it, for complaints */
+    const char *text;
+    const char *input;  /* file that it reads */
+    const char *output; /* file that it writes */
+};
+QN_MUST_CHECK bool qn_running_run_command(struct qn_running *run,
+                                          const struct qn_user_command *command,
+                                          struct qn_error *err);
+
+/* key_map.c: what --key-map says, into the history: an effect of a key that no message has becomes
+ * one of each message behind it. */
+QN_MUST_CHECK bool qn_running_map_keys(struct qn_running *run, struct qn_error *err);
 
 /* effects_command.c: what --effects-cmd says, into the history. */
 QN_MUST_CHECK bool qn_running_count_effects(struct qn_running *run, struct qn_error *err);

@@ -90,6 +90,19 @@ Test(needs, queues_must_be_named)
     cr_expect(are_met("output_queue") && are_met("retry_queue"));
 }
 
+Test(needs, a_long_lease_of_its_own_must_fit_the_time_there_is)
+{
+    scenario.drained_within = QN_STR("3*V+10s");
+    options.scenario_timeout_ms = 120000;
+    learned.visibility_ms = 300000;
+    cr_expect(are_met("none")); /* the queue's own is that of the tempo */
+    learned.overrides_visibility = true;
+    expect_reason("none", "visibility timeout of 300 s that the consumer asks for, and "
+                          "--scenario-timeout is 120 s");
+    options.scenario_timeout_ms = 0;
+    cr_expect(are_met("none"));
+}
+
 Test(needs, references_are_followed_by_who_says_so)
 {
     expect_reason("references", "--references");

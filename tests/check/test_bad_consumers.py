@@ -108,6 +108,19 @@ def test_command_that_prints_without_end(check, tmp_path):
     assert sum(f.stat().st_size for f in (tmp_path / "kept").iterdir()) < 64 * 1024 * 1024
 
 
+def test_a_scenario_that_does_not_come_to_its_end_is_cut_off(check, tmp_path):
+    """It takes a message and holds it for ever; the scenario's own limit is 22 s."""
+    done = check([sys.executable, "-c", "import json, os, time, urllib.request\n"
+                  "call = urllib.request.Request(os.environ['AWS_ENDPOINT_URL'],"
+                  " json.dumps({'QueueUrl': os.environ['QUEUE_URL'], 'VisibilityTimeout': 600}).encode(),"
+                  " {'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': 'AmazonSQS.ReceiveMessage',"
+                  " 'Authorization': 'AWS4-HMAC-SHA256 Credential=QUERN0001/20260101/us-east-1/sqs/aws4_request'})\n"
+                  "urllib.request.urlopen(call).read()\ntime.sleep(1000)"], "--scenario-timeout", "4s")
+    assert done.code == 4, done.printed
+    assert "not at its end after 4 s, the limit that --scenario-timeout sets" in done.printed, done.printed
+    assert done.took_s < 60, done.printed
+
+
 def test_command_that_deletes_its_working_directory(tmp_path):
     folder = tmp_path / "gone"
     folder.mkdir()
