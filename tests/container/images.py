@@ -29,6 +29,14 @@ Suites: bookworm-security
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 """
+# As the real image has it: nothing is synced to the disk in between, no package and no translation is kept.
+SETTINGS = {
+    "etc/dpkg/dpkg.cfg.d/docker-apt-speedup": "force-unsafe-io\n",
+    "etc/apt/apt.conf.d/docker-clean":
+        'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/archives/partial/*.deb '
+        '/var/cache/apt/*.bin || true"; };\nDir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";\n',
+    "etc/apt/apt.conf.d/docker-no-languages": 'Acquire::Languages "none";\n',
+}
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
 
 
@@ -72,10 +80,15 @@ def make_base():
         sources = STORE / "debian.sources"
         sources.write_text(SOURCES.format(**mirrors()))
         unfinished = STORE / "unfinished.tar"
+        for name, text in SETTINGS.items():
+            file = STORE / "settings" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
         run("mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates",
             *[f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT],
             "--customize-hook=mv \"$1\"/etc/apt/sources.list.d/*.sources "
             "\"$1\"/etc/apt/sources.list.d/debian.sources",
+            f"--customize-hook=cp -r {STORE}/settings/. \"$1\"",
             "bookworm", unfinished, sources, timeout_s=BUILD_S)
         unfinished.rename(archive)
     if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):
