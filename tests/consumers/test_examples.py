@@ -59,7 +59,11 @@ def test_the_suite_finds_nothing_in_it(name, tmp_path):
     found = json.loads(report.read_text())["scenarios"]
     best = {one["id"]: "INFO" if one["severity"] == "info" else "PASS" for one in found}
     assert {one["id"]: one["verdict"] for one in found} == best, done.stdout
-    broken = [(one["id"], rule["name"]) for one in found for rule in one["invariants"] if rule["result"] == "fail"]
+    # What is only told, such as that a relay sent twice, is no mistake.
+    told = {one["id"]: {rule["name"] for rule in one["invariants"]
+                        if rule["severity"] == "info" != one["severity"]} for one in found}
+    broken = [(one["id"], rule["name"]) for one in found for rule in one["invariants"]
+              if rule["result"] == "fail" and rule["name"] not in told[one["id"]]]
     assert broken == [], done.stdout
     assert {one["id"].split("+")[0] for one in found} == {name.split("+")[0] for name in scenarios}, done.stdout
 
