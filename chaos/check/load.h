@@ -36,7 +36,7 @@ struct qn_load {
     struct qn_load_message *messages; /* those before the start first, then by at_ms */
     size_t count;                     /* copies are messages of their own */
     size_t sent_count;
-    size_t doubtful_count; /* of the next ones: sent, and the server was gone before its answer */
+    size_t doubtful_count;   /* of the next ones: sent, and the server was gone before its answer */
     struct qn_str tag;       /* with bodies of the user's: what the ids begin with */
     struct qn_table by_name; /* struct qn_load_message *, by key, by id, by the key's other name, by
                                 the message id of the queue and by the name of its object */

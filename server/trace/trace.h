@@ -71,8 +71,9 @@ void qn_trace_render(const struct qn_trace *trace, uint64_t since, size_t max_by
  *   seq, vt (virtual ms), wt (wall ms), kind, lsn (state events and boot), req (request id),
  * action, account, queue, instance (access key id), port, conn, invocation, attempt, params (an
  * object), code, status, bytes, mid, k, h, n (receive count), deadline, grp, sn, reason, rule,
- * match, target, from, to, count, region, agent (User-Agent, with a connection's first call). State events name the request that did it, if one did.
- * Text that is not UTF-8 is shown with U+FFFD in place of each bad byte. */
+ * match, target, from, to, count, region, agent (User-Agent, with a connection's first call). State
+ * events name the request that did it, if one did. Text that is not UTF-8 is shown with U+FFFD in
+ * place of each bad byte. */
 void qn_trace_render_event(const struct qn_event *event, uint64_t seq, int64_t wall_ms,
                            struct qn_buf *buf);
 
