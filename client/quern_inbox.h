@@ -57,9 +57,9 @@ struct quern_inbox_work {
 
 /* For a handler that finds key and effect itself; `inbox` and `apply` of the consumer's options do
  * it before a handler and for it. To be returned: QUERN_DONE also when the key was done before
- * (*ret_was_done, which may be NULL); QUERN_RETRY when the database fails, and, in half of stale_ms
- * and a second, when somebody else is at it: so a message whose worker died has come twice more at
- * most when the claim can be taken over. */
+ * (*ret_was_done, which may be NULL); QUERN_RETRY when the database fails, and when somebody else
+ * is at it: for when that claim is stale unless it is renewed, so a message whose worker died comes
+ * once in vain. */
 struct quern_result quern_inbox_do(struct quern_inbox *inbox, struct quern_delivery *delivery,
                                    const struct quern_inbox_work *work, bool *ret_was_done);
 

@@ -12,6 +12,8 @@ struct claim {
     const struct quern_inbox_work *work;
     uint8_t hash[HASH_BYTES];
     char owner[OWNER_CHARS];
+    int64_t
+        ret_stale_in_ms; /* FOUND_BUSY: unless it is renewed, which it is while its owner lives */
 };
 
 enum finding {
@@ -23,7 +25,7 @@ enum finding {
     FOUND_ERROR
 };
 
-static enum finding judge(const struct claim *claim, sqlite3_stmt *row)
+static enum finding judge(struct claim *claim, sqlite3_stmt *row)
 {
     bool is_done = strcmp((const char *)sqlite3_column_text(row, 0), "done") == 0;
     bool is_same = sqlite3_column_bytes(row, 1) == HASH_BYTES &&
@@ -40,11 +42,11 @@ static enum finding judge(const struct claim *claim, sqlite3_stmt *row)
     if (is_ours) {
         return FOUND_OURS;
     }
-    /* While its owner lives it is renewed. */
-    return age_ms >= claim->inbox->stale_ms ? FOUND_NOTHING : FOUND_BUSY;
+    claim->ret_stale_in_ms = claim->inbox->stale_ms - age_ms;
+    return claim->ret_stale_in_ms <= 0 ? FOUND_NOTHING : FOUND_BUSY;
 }
 
-static enum finding find(const struct claim *claim, struct quern_error *err)
+static enum finding find(struct claim *claim, struct quern_error *err)
 {
     const char *const texts[] = {claim->inbox->consumer, claim->work->key};
     sqlite3_stmt *row = quern_store_prepare(claim->db, quern_sql_find, texts, 2, err);
@@ -103,15 +105,15 @@ static struct quern_result answer_to(const struct claim *claim, enum finding fin
     case FOUND_ERROR:
         return retry_for(err->message);
     default:
-        /* If that one has died nobody gets the key until its claim is stale, and the message must
-         * not come so often meanwhile that it goes to the dead-letter queue. */
-        busy.delay_s = claim->inbox->stale_ms / 2000 + 1;
+        /* If that one has died nobody gets the key until its claim is stale. Each receive before
+         * that would only bring the message nearer to the dead-letter queue. */
+        busy.delay_s = claim->ret_stale_in_ms / 1000 + 1;
         return busy;
     }
 }
 
 /* A transaction of its own: from its end on others see that somebody is at it. */
-static enum finding take(const struct claim *claim, struct quern_error *err)
+static enum finding take(struct claim *claim, struct quern_error *err)
 {
     if (!quern_store_run(claim->db, quern_sql_begin, err)) {
         return FOUND_ERROR;
@@ -139,7 +141,7 @@ static void drop(const struct claim *claim)
 }
 
 /* The effect, and the note that it is done, or neither. */
-static struct quern_result apply(const struct claim *claim, struct quern_delivery *delivery,
+static struct quern_result apply(struct claim *claim, struct quern_delivery *delivery,
                                  bool is_claimed, bool *ret_was_done, struct quern_error *err)
 {
     if (!quern_store_run(claim->db, quern_sql_begin, err)) {
@@ -162,7 +164,7 @@ static struct quern_result apply(const struct claim *claim, struct quern_deliver
     return result;
 }
 
-static struct quern_result run(const struct claim *claim, struct quern_delivery *delivery,
+static struct quern_result run(struct claim *claim, struct quern_delivery *delivery,
                                bool *ret_was_done)
 {
     const struct quern_inbox_work *work = claim->work;
