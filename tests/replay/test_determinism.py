@@ -232,11 +232,16 @@ def sent(server, record, size, in_line=False):
     return trace
 
 
+def by_whomever(trace):
+    """Without what clients call themselves: a recording does not keep it."""
+    return [re.sub(rb',"agent":"[^"]*"', b"", line) for line in trace]
+
+
 @pytest.mark.parametrize("size", [1, 2, 4])
 @pytest.mark.parametrize("store", ["memory", "file"])
 def test_requests_of_several_connections_in_one_pass(serve, store, size):
     expected, record = replayed(serve, *STORES[store])
-    trace = sent(serve(*STORES[store])[0], record, size)
+    trace, expected = by_whomever(sent(serve(*STORES[store])[0], record, size)), by_whomever(expected)
     assert trace == expected, first_difference(trace, expected)
 
 
@@ -246,5 +251,5 @@ def test_requests_that_are_pipelined_on_one_connection(serve, store):
     how = {"without": "per connection"}
     expected, record = replayed(serve, *STORES[store], **how)
     trace = sent(serve(*STORES[store], **how)[0], record, 20, in_line=True)
-    trace, expected = without("conn", trace), without("conn", expected)
+    trace, expected = (by_whomever(without("conn", one)) for one in (trace, expected))
     assert trace == expected, first_difference(trace, expected)

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import connection
 
 LONGEST_ARGUMENT = 100_000  # Linux takes 128 KiB in one argument
 LIMIT_S = 120
@@ -31,6 +32,8 @@ REFUSED = re.compile(
     re.S,
 )
 output_lock = threading.Lock()
+# A start asks after all other processes as well, and how one ended can be heard by one thread only.
+fork_lock = threading.Lock()
 
 
 def kebab(member):
@@ -82,11 +85,14 @@ def be_program(command, folder):
 def run(command, folder):
     """The exit code, and what was printed on stdout and on stderr."""
     process = forks.Process(target=be_program, args=(command, folder))
-    process.start()
-    process.join(LIMIT_S)
-    if process.exitcode is None:
-        process.kill()
-        process.join()
+    with fork_lock:
+        process.start()
+    connection.wait([process.sentinel], LIMIT_S)
+    with fork_lock:
+        process.join(0)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
     printed = []
     for name in ("1", "2"):
         with open(os.path.join(folder, name), "rb") as file:
