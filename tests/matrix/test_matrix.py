@@ -43,17 +43,24 @@ class Later:
         return self.running[name].result()
 
 
-def whole_run():
+def measure_cells(choose, seeds):
+    """What is known, once the cells that `choose` finds in it are measured with these seeds."""
     measured = matrix.load()
     for name in matrix.left_over(measured):
         del measured["cells"][name]
     later = Later()
-    cells = matrix.unfinished(measured)
+    cells = choose(measured)
     for cell in cells:
-        later.start(MUTANTS_AT_ONCE, cell, matrix.measure, *cell, SEEDS)
+        later.start(MUTANTS_AT_ONCE, cell, matrix.measure, *cell, seeds)
     for cell in cells:
         measured["cells"][matrix.name_of(*cell)] = later.result(cell)
         matrix.save(measured)
+    return measured
+
+
+def whole_run():
+    measured = measure_cells(matrix.unfinished, SEEDS)
+    later = Later()
     for seed in SEEDS:
         wanted = [(*pair, only) for pair in references.pairs()
                   for only in [matrix.unproven(measured, *pair)] if only]
@@ -67,15 +74,7 @@ def whole_run():
 
 
 def measure_changed():
-    measured = matrix.load()
-    for name in matrix.left_over(measured):
-        del measured["cells"][name]
-    later = Later()
-    cells = matrix.stale(measured)
-    for cell in cells:
-        later.start(MUTANTS_AT_ONCE, cell, matrix.measure, *cell, SEEDS[:2])
-    for cell in cells:
-        measured["cells"][matrix.name_of(*cell)] = later.result(cell)
+    measured = measure_cells(matrix.stale, SEEDS[:2])
     matrix.save(measured)
     return measured
 
