@@ -20,7 +20,8 @@ int qn_attributes_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
 int qn_delete_main(int argc, char **argv);
-/* 2 also when the options do not fit the queue. */
+/* 2 also when the options do not fit the queue or CMD cannot be started; 1 also when it is gone
+ * later. */
 int qn_consume_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
 int qn_tail_main(int argc, char **argv);

@@ -207,6 +207,37 @@ def test_wrong_words_are_refused(words):
     refused("consume", *words)
 
 
+@pytest.mark.parametrize("command, said", [
+    ("./nosuch", "No such file or directory"),
+    ("no-such-program", "No such file or directory"),
+    ("./plain", "Permission denied"),
+    (".", "Permission denied"),
+    ("./script", "its first line names /no/such/shell: No such file or directory"),
+])
+def test_a_command_that_cannot_be_started_is_refused_before_the_first_receive(server, send, tmp_path, command, said):
+    send("orders", "m")
+    (tmp_path / "plain").write_text("")
+    (tmp_path / "script").write_text("#!/no/such/shell -e\n")
+    (tmp_path / "script").chmod(0o755)
+    told = refused("consume", "orders", "--", command, AWS_ENDPOINT_URL=server.endpoint, cwd=tmp_path)
+    assert told == "error consume: cannot start %s: %s\n" % (command, said)
+    assert server.control("GET", "/_quern/queues/orders")[1]["visible"] == 1
+
+
+def test_a_command_that_goes_away_ends_the_consumer_and_leaves_the_messages(server, send, consume, tmp_path):
+    work = tmp_path / "work"
+    work.write_text("#!/bin/sh\nrm %s\n" % work)
+    work.chmod(0o755)
+    for _ in range(20):
+        send("orders", "m")
+    one = consume("orders", "--workers", "1", "--quiet", "--", str(work))
+    _, said = one.process.communicate(timeout=LIMIT_S)
+    assert one.process.returncode == 1
+    assert said == "error consume: ended, because it cannot start %s: No such file or directory\n" % work
+    found = server.control("GET", "/_quern/queues/orders")[1]
+    assert (found["visible"], found["in_flight"]) == (19, 0)
+
+
 def test_a_heartbeat_that_comes_too_late_for_the_queue_is_refused(server):
     said = refused("consume", "orders", "--heartbeat", "26s", "--", "true", AWS_ENDPOINT_URL=server.endpoint)
     assert "25000 ms" in said

@@ -54,6 +54,16 @@ def test_a_command_or_a_url_is_needed(world):
     assert ended.returncode == 2 and "give the function's command behind --" in ended.stderr
 
 
+@pytest.mark.parametrize("options", [(), ("--invoke-stdin",), ("--provisioned",)])
+def test_a_function_that_cannot_be_started_is_refused_before_the_first_receive(world, options):
+    world.queue()
+    world.send({"n": 1})
+    ended = world.run(*options, function=("./hander.sh",))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "error lambda: cannot start ./hander.sh: No such file or directory\n"
+    assert world.counts() == (1, 0)
+
+
 @pytest.mark.parametrize("document, said", [
     ("{", "esm.json:1:"),
     ([], "is an object"),
