@@ -223,7 +223,7 @@ static int run_all(struct checking *checking)
         (void)fprintf(report->console, " ended at the first failure: %zu scenarios were not run\n",
                       report->planned - report->count);
     }
-    if (!qn_report_write(report, &err)) {
+    if (!qn_report_write(report, true, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;
     }

@@ -218,5 +218,4 @@ void qn_report_end(const struct qn_report *report)
     if (report->options->wants_checklist) {
         qn_report_checklists_print(report);
     }
-    qn_report_print_paths(report);
 }
