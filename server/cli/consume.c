@@ -267,6 +267,7 @@ int qn_consume_main(int argc, char **argv)
             .region = qn_options_text(&remote.options, REGION),
             .command = qn_memory_new_array(remote.options.word_count, sizeof(char *)),
             .quarantine = quarantine,
+            .guard.fd = -1,
         };
         memcpy(consume.command, remote.options.words + 1,
                (remote.options.word_count - 1) * sizeof(char *));
@@ -274,7 +275,9 @@ int qn_consume_main(int argc, char **argv)
         o.state = &consume;
         o.client = (struct quern_options){.endpoint = consume.endpoint, .region = consume.region};
         o.quarantine = quarantine != NULL ? qn_consume_quarantine : NULL;
-        code = run(&remote, &consume, &o);
+        code = qn_guard_open(&consume.guard, &wrong) ? run(&remote, &consume, &o)
+                                                     : qn_remote_misuse(&remote, &wrong);
+        qn_guard_close(&consume.guard);
         qn_memory_free(consume.command);
     }
     quern_text_free(url);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "client/quern_consumer.h"
+#include "server/base/guard.h"
 
 /* Exit codes of the command, as in sysexits.h. Any other, and a signal, is a retry. */
 enum { QN_CONSUME_PERMANENT = 65, QN_CONSUME_RETRY = 75 };
@@ -16,6 +17,7 @@ struct qn_consume {
     char **command;         /* ends in NULL */
     const char *quarantine; /* URL of the queue for what can never succeed, or NULL */
     struct quern_consumer *consumer;
+    struct qn_guard guard;  /* over the commands */
     atomic_int start_error; /* errno of a start that no other can better; 0: none */
 };
 

@@ -37,7 +37,7 @@ static _Noreturn void become(const struct qn_consume *consume, char **environmen
     sigset_t none;
 
     (void)setpgid(0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would hear its exit code */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* until it is under guard, and if that is killed */
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
@@ -85,10 +85,14 @@ static int start(const struct qn_consume *consume, char **environment, struct pr
     if (process->pid == 0) {
         become(consume, environment, ends[0], report[1]);
     }
+    if (process->pid > 0) {
+        qn_guard_add(&consume->guard, process->pid);
+    }
     (void)close(ends[0]);
     (void)close(report[1]);
     if (reason == 0 && (reason = read_report(report[0])) != 0) {
         (void)waitpid(process->pid, NULL, 0);
+        qn_guard_remove(&consume->guard, process->pid);
     }
     (void)close(report[0]);
     if (reason != 0) {
@@ -152,7 +156,7 @@ static int wait_for_change(struct process *process, struct pollfd fds[3], int64_
     return poll(fds, 3, (int)wait_ms);
 }
 
-static int wait_for_end(struct process *process)
+static int wait_for_end(const struct qn_consume *consume, struct process *process)
 {
     struct pollfd fds[3];
     int status;
@@ -169,6 +173,7 @@ static int wait_for_end(struct process *process)
     if (process->kill_at_ms != 0) {
         (void)kill(-process->pid, SIGKILL); /* what it left behind */
     }
+    qn_guard_remove(&consume->guard, process->pid);
     stop_feeding(process);
     if (process->pid_fd >= 0) {
         (void)close(process->pid_fd);
@@ -226,5 +231,5 @@ struct quern_result qn_consume_handle(void *state, struct quern_delivery *delive
     process.body = quern_delivery_body(delivery, &process.left);
     int reason = start(consume, environment, &process);
     qn_consume_environment_free(environment);
-    return reason == 0 ? result_of(wait_for_end(&process)) : not_started(consume, reason);
+    return reason == 0 ? result_of(wait_for_end(consume, &process)) : not_started(consume, reason);
 }

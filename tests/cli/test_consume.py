@@ -177,6 +177,20 @@ def test_a_second_ctrl_c_ends_it_at_once_with_its_commands(server, send, consume
     until(lambda: not pathlib.Path("/proc", (tmp_path / "pid").read_text().strip(), "exe").exists())
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_killed_it_leaves_no_command_nor_what_that_has_started(server, send, consume, tmp_path, number):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, """
+        sleep 1000 & echo $! >$out/child
+        echo $$ >$out/pid; touch $out/begun; wait"""))
+    until(lambda: (tmp_path / "begun").exists())
+    one.process.send_signal(number)
+    assert one.process.wait(timeout=LIMIT_S) == -number
+    for name in ("pid", "child"):
+        stat = pathlib.Path("/proc", (tmp_path / name).read_text().strip(), "stat")
+        until(lambda: not stat.exists() or stat.read_text().split()[2] == "Z")
+
+
 def test_unfinished_work_is_given_back_at_the_end_of_the_grace(server, send, consume, tmp_path):
     send("orders", "m")
     one = consume("orders", "--grace", "1s", *script(tmp_path, "touch $out/begun; sleep 1000"))
