@@ -79,7 +79,7 @@ static bool call(struct quern_client *client, const char *action, json_t *input,
     bool ok = quern_client_call(client, action, input, ret_output, &failure);
 
     json_decref(input);
-    return ok || qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s: %s", action, failure.code,
+    return ok || qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE, "%s: %s: %s", action, failure.code,
                          failure.message);
 }
 

@@ -231,8 +231,8 @@ static bool export_all(struct qn_export *export, struct quern_error *err)
         (void)fputs("\r\033[K", stderr);
     }
     if (ok && export->is_interrupted) {
-        ok = quern_fail(err, "Interrupted", 0, "ended by a signal after %lld messages",
-                        (long long)export->count);
+        ok = quern_fail(err, "Interrupted", 0, "ended by a signal after %lld message%s",
+                        (long long)export->count, export->count == 1 ? "" : "s");
     }
     return ok && finish_output(export, err);
 }

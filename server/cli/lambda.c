@@ -219,7 +219,8 @@ static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping
     enum qn_lambda_exit result = qn_lambda_run(&options, &err);
     qn_memory_free(argv);
     if (result == QN_LAMBDA_EXIT_REFUSED) {
-        return qn_remote_misuse(remote, &err);
+        int misuse = qn_remote_misuse(remote, &err);
+        return err.code == QN_ERR_INVALID_PARAMETER_VALUE ? misuse : QN_EXIT_FAILED;
     }
     return result == QN_LAMBDA_EXIT_DONE ? QN_EXIT_OK : QN_EXIT_FAILED;
 }

@@ -107,9 +107,8 @@ static void give_back(struct qn_move *move)
     }
     qn_memory_free(move->returns);
     if (hidden > 0) {
-        (void)fprintf(stderr,
-                      "%zu messages could not be given back: they are hidden for up to %lld s\n",
-                      hidden, (long long)move->visibility_s);
+        (void)fprintf(stderr, "%zu message%s could not be given back: hidden for up to %lld s\n",
+                      hidden, hidden == 1 ? "" : "s", (long long)move->visibility_s);
     }
 }
 

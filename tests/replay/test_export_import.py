@@ -415,7 +415,7 @@ def test_what_cannot_be_given_back_is_told(server, call, url, other, file):
     call("SendMessage", QueueUrl=url("from"), MessageBody="x")
     server.control("POST", "/_quern/rules", {"rule": "on ChangeMessageVisibilityBatch do 403"})
     answer = export(other.endpoint, "from", "-o", file, "--visibility", 100, code=1)
-    assert "1 messages could not be given back: they are hidden for up to 100 s" in answer.stderr
+    assert "1 message could not be given back: hidden for up to 100 s" in answer.stderr
     assert len(file.read_text().splitlines()) == 1
 
 
