@@ -56,11 +56,41 @@ const char *qn_rule_target_name(enum qn_rule_target target)
     return targets[target];
 }
 
+/* The beginning of actions, up to a capital letter, that somebody probably meant before his `*`. */
+static struct qn_str nearest_beginning(const struct qn_parse *parse, struct qn_str stem)
+{
+    struct qn_str nearest = QN_STR_NONE;
+    size_t fewest = (stem.len + 2) / 3 + 1;
+
+    for (size_t i = 0; parse->names != NULL && i < parse->names->count; i++) {
+        struct qn_str action = qn_str_from_cstr(parse->names->actions[i]);
+        for (size_t len = 1; len <= action.len; len++) {
+            struct qn_str beginning = qn_str_first(action, len);
+            bool is_whole = len == action.len || (action.ptr[len] >= 'A' && action.ptr[len] <= 'Z');
+            size_t slips = is_whole ? qn_word_slips(stem, beginning) : SIZE_MAX;
+            if (slips < fewest && slips < len) {
+                fewest = slips;
+                nearest = beginning;
+            }
+        }
+    }
+    return nearest;
+}
+
 static bool fail_event(struct qn_parse *parse, const char *expected)
 {
+    struct qn_str text = parse->lex.text;
     const char *words[WORDS_MAX + EVENTS + 1] = {"any"};
     size_t count = 1;
 
+    if (parse->lex.kind == QN_LEX_WORD && qn_str_ends_with(text, QN_STR("*"))) {
+        struct qn_str nearest = nearest_beginning(parse, qn_str_first(text, text.len - 1));
+        if (!qn_str_is_none(nearest)) {
+            return qn_lex_fail_at(&parse->lex, parse->lex.from,
+                                  "expected %s, found \"%.*s\"; did you mean \"%.*s*\"?", expected,
+                                  QN_STR_ARG(text), QN_STR_ARG(nearest));
+        }
+    }
     for (size_t i = 0; i < EVENTS; i++) {
         words[count++] = events[i].name;
     }

@@ -4,6 +4,7 @@
 #include "chaos/check/check.h"
 #include "server/cli/cli.h"
 #include "server/cli/completion.h"
+#include "server/cli/output.h"
 #include "server/cli/words.h"
 
 static int complete(int argc, char **argv);
@@ -51,5 +52,6 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         argv[1] = version;
     }
-    return qn_words_run("quern", commands, COMMANDS, argc, argv);
+    const char *word = argc > 1 ? argv[1] : "quern"; /* argv changes on the way */
+    return qn_output_end(word, qn_words_run("quern", commands, COMMANDS, argc, argv));
 }

@@ -220,10 +220,11 @@ static int run_all(struct checking *checking)
     }
     qn_report_end(report);
     if (jobs.has_stopped && report->count < report->planned) {
-        (void)fprintf(report->console, " ended at the first failure: %zu scenarios were not run\n",
-                      report->planned - report->count);
+        (void)fprintf(report->console, " ended at the first failure: %zu scenario%s not run\n",
+                      report->planned - report->count,
+                      report->planned - report->count == 1 ? " was" : "s were");
     }
-    if (!qn_report_write(report, &err)) {
+    if (!qn_report_write(report, true, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;
     }

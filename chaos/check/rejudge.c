@@ -233,7 +233,7 @@ static int judge_all(struct judging *judging)
     if (judging->options.wants_checklist) {
         qn_report_checklists_print(report);
     }
-    if (!qn_report_write(report, &err)) {
+    if (!qn_report_write(report, false, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;
     }

@@ -24,7 +24,7 @@ static int stop(struct qn_lambda_environment *environment)
     int status = 0;
 
     if (environment->pid > 0) {
-        status = qn_lambda_process_end(environment->pid);
+        status = qn_lambda_process_end(environment->function->guard, environment->pid);
         (void)close(environment->pid_fd);
     }
     qn_lambda_runtime_close(environment->runtime);
@@ -81,8 +81,8 @@ static bool start(struct qn_lambda_environment *environment, struct qn_error *er
     }
     added[count++] = "AWS_LAMBDA_FUNCTION_VERSION=$LATEST";
     added[count] = NULL;
-    if (!qn_lambda_process_start(function->argv, added, fallback, -1, -1, &environment->pid,
-                                 &environment->pid_fd, err)) {
+    if (!qn_lambda_process_start(function->guard, function->argv, added, fallback, -1, -1,
+                                 &environment->pid, &environment->pid_fd, err)) {
         environment->pid = 0;
         (void)stop(environment);
         return false;

@@ -23,6 +23,7 @@ struct qn_lambda_function {
     const char *region;
     struct qn_clock clock; /* of the deadlines that functions are told */
     int stop_fd;           /* readable: end what runs now, at once */
+    const struct qn_guard *guard;
 };
 
 enum qn_lambda_end {

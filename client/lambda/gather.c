@@ -119,7 +119,7 @@ static void drop_unwanted(struct batch *batch)
         qn_lambda_delete(batch->poller, batch->unwanted);
         qn_lambda_tell_take(batch->poller->lambda, "filtered",
                             json_pack("{s: I}", "records", (json_int_t)count),
-                            "%zu messages match no filter and are deleted", count);
+                            "%zu message%s deleted: no filter fits", count, count == 1 ? "" : "s");
         (void)qn_lambda_report_take(batch->poller->reporter, "filtered",
                                     json_pack("{s: o}", "ids", qn_lambda_ids_of(batch->unwanted)));
     }

@@ -252,8 +252,8 @@ void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
     (void)snprintf(id, sizeof(id), "QUERN_REQUEST_ID=%s", invocation->request_id);
     (void)snprintf(deadline, sizeof(deadline), "QUERN_DEADLINE_MS=%lld",
                    (long long)invocation->deadline_ms);
-    if (!qn_lambda_process_start(function->argv, added, nothing, in[0], out[1], &pid, &pid_fd,
-                                 &err)) {
+    if (!qn_lambda_process_start(function->guard, function->argv, added, nothing, in[0], out[1],
+                                 &pid, &pid_fd, &err)) {
         qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
         pid = 0;
     }
@@ -263,7 +263,7 @@ void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,
                                 pid_fd,   &outcome->answer};
     if (pid > 0) {
         bool has_ended = talk(&exchange, outcome);
-        int status = qn_lambda_process_end(pid);
+        int status = qn_lambda_process_end(function->guard, pid);
         (void)close(pid_fd);
         if (has_ended && status == 0) {
             outcome->end = QN_LAMBDA_END_RETURNED;

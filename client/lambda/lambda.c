@@ -9,6 +9,7 @@
 
 #include "client/internal.h"
 #include "client/lambda/poller.h"
+#include "server/base/guard.h"
 
 enum { GROWS_EACH_S = 1, GROWS_BY = 5, LINE_MAX_BYTES = 64 * 1024 };
 
@@ -78,7 +79,7 @@ static bool call(struct quern_client *client, const char *action, json_t *input,
     bool ok = quern_client_call(client, action, input, ret_output, &failure);
 
     json_decref(input);
-    return ok || qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s: %s", action, failure.code,
+    return ok || qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE, "%s: %s: %s", action, failure.code,
                          failure.message);
 }
 
@@ -291,6 +292,7 @@ static void describe(struct qn_lambda *lambda)
 enum qn_lambda_exit qn_lambda_run(const struct qn_lambda_options *options, struct qn_error *err)
 {
     struct qn_lambda lambda = {.options = options};
+    struct qn_guard guard = {.fd = -1};
     enum qn_lambda_exit result = QN_LAMBDA_EXIT_REFUSED;
     size_t advice = 0;
 
@@ -298,17 +300,19 @@ enum qn_lambda_exit qn_lambda_run(const struct qn_lambda_options *options, struc
     (void)pthread_cond_init(&lambda.changed, NULL);
     if (look_at_queue(&lambda, err) && audit(&lambda, &advice, err)) {
         describe(&lambda);
+        lambda.function.guard = &guard;
         if (options->only_audit) {
             result = advice == 0 ? QN_LAMBDA_EXIT_DONE : QN_LAMBDA_EXIT_AUDIT;
         } else if (lambda.function.stop_fd < 0) {
             (void)qn_fail(err, QN_ERR_INTERNAL, "eventfd: %s", strerror(errno));
-        } else if (poll_queue(&lambda, err)) {
+        } else if (qn_guard_open(&guard, err) && poll_queue(&lambda, err)) {
             result = QN_LAMBDA_EXIT_DONE;
         }
         if (lambda.function.stop_fd >= 0) {
             (void)close(lambda.function.stop_fd);
         }
     }
+    qn_guard_close(&guard);
     (void)pthread_cond_destroy(&lambda.changed);
     (void)pthread_mutex_destroy(&lambda.lock);
     qn_memory_free(lambda.queue_url);

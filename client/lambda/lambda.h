@@ -32,7 +32,7 @@ struct qn_lambda_options {
 
 enum qn_lambda_exit {
     QN_LAMBDA_EXIT_DONE,
-    QN_LAMBDA_EXIT_REFUSED, /* queue or mapping: err says why */
+    QN_LAMBDA_EXIT_REFUSED, /* err says why: INVALID_PARAMETER_VALUE, or it is the server's */
     QN_LAMBDA_EXIT_AUDIT,   /* only_audit, and there is something to say */
 };
 

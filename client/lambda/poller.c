@@ -139,8 +139,8 @@ static void tell_end(struct qn_lambda_poller *poller, const struct qn_lambda_inv
         (void)json_object_set_new(fields, "why", json_string(outcome->why));
     }
     qn_lambda_tell_take(poller->lambda, "invocation", fields,
-                        "%s: %zu messages, %zu failed, %lld ms%s%s", invocation->request_id, count,
-                        json_array_size(failed), (long long)took_ms,
+                        "%s: %zu message%s, %zu failed, %lld ms%s%s", invocation->request_id, count,
+                        count == 1 ? "" : "s", json_array_size(failed), (long long)took_ms,
                         outcome->why[0] != '\0' ? ": " : "", outcome->why);
 }
 
@@ -206,9 +206,9 @@ static void leave(struct qn_lambda_poller *poller, const json_t *records)
 
     qn_lambda_tell_take(poller->lambda, "throttled",
                         json_pack("{s: I}", "records", (json_int_t)count),
-                        "throttled: %zu messages wait for their visibility timeout, reserved "
+                        "throttled: %zu message%s left for the visibility timeout, reserved "
                         "concurrency is used up",
-                        count);
+                        count, count == 1 ? "" : "s");
     (void)qn_lambda_report_take(poller->reporter, "throttled",
                                 json_pack("{s: o}", "ids", qn_lambda_ids_of(records)));
 }

@@ -95,9 +95,9 @@ static int spawn(char *const *argv, char **environment, int in, int out, pid_t *
     return reason;
 }
 
-bool qn_lambda_process_start(char *const *argv, const char *const *added,
-                             const char *const *fallback, int in, int out, pid_t *ret_pid,
-                             int *ret_fd, struct qn_error *err)
+bool qn_lambda_process_start(const struct qn_guard *guard, char *const *argv,
+                             const char *const *added, const char *const *fallback, int in, int out,
+                             pid_t *ret_pid, int *ret_fd, struct qn_error *err)
 {
     char **environment = make_environment(added, fallback);
     pid_t pid;
@@ -108,10 +108,11 @@ bool qn_lambda_process_start(char *const *argv, const char *const *added,
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "cannot start %.200s: %s", argv[0],
                        strerror(reason));
     }
+    qn_guard_add(guard, pid);
     int fd = pidfd_open(pid, 0);
     if (fd < 0) {
         (void)qn_fail(err, QN_ERR_INTERNAL, "pidfd_open: %s", strerror(errno));
-        (void)qn_lambda_process_end(pid);
+        (void)qn_lambda_process_end(guard, pid);
         return false;
     }
     *ret_pid = pid;
@@ -119,7 +120,7 @@ bool qn_lambda_process_start(char *const *argv, const char *const *added,
     return true;
 }
 
-int qn_lambda_process_end(pid_t pid)
+int qn_lambda_process_end(const struct qn_guard *guard, pid_t pid)
 {
     int status = 0;
 
@@ -127,6 +128,7 @@ int qn_lambda_process_end(pid_t pid)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     (void)kill(-pid, SIGKILL); /* whom it started meanwhile */
+    qn_guard_remove(guard, pid);
     return status;
 }
 

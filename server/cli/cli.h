@@ -20,7 +20,8 @@ int qn_attributes_main(int argc, char **argv);
 int qn_send_main(int argc, char **argv);
 int qn_receive_main(int argc, char **argv);
 int qn_delete_main(int argc, char **argv);
-/* 2 also when the options do not fit the queue. */
+/* 2 also when the options do not fit the queue or CMD cannot be started; 1 also when it is gone
+ * later. */
 int qn_consume_main(int argc, char **argv);
 int qn_peek_main(int argc, char **argv);
 int qn_tail_main(int argc, char **argv);
@@ -30,7 +31,8 @@ int qn_redrive_main(int argc, char **argv);
 int qn_move_main(int argc, char **argv);
 /* 1 also when not all messages could be read, or given back. */
 int qn_export_main(int argc, char **argv);
-/* 1 also when some messages were not taken; 2 also when lines are wrong, and nothing was sent. */
+/* 1 also when some messages were not taken, were repetitions or a signal came; 2 also when lines
+ * are wrong, and nothing was sent. */
 int qn_import_main(int argc, char **argv);
 /* 1 also when something came out otherwise than recorded. */
 int qn_replay_main(int argc, char **argv);

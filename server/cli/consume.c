@@ -10,6 +10,7 @@
 
 #include "chaos/parse.h"
 #include "server/base/clock.h"
+#include "server/base/program.h"
 #include "server/cli/remote.h"
 
 static const struct qn_option options[] = {
@@ -194,23 +195,38 @@ static void block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);                 /* of a command that does not read */
 }
 
-static int run(const struct qn_remote *remote, const struct quern_consumer_options *o)
+/* The exit code. */
+static int tell_end(const struct qn_remote *remote, struct qn_consume *consume, bool ok,
+                    const struct quern_error *err)
 {
-    struct quern_consumer *consumer;
+    int reason = atomic_load(&consume->start_error);
+
+    if (!ok) {
+        return qn_remote_fail(remote, err);
+    }
+    if (reason != 0) {
+        (void)fprintf(stderr, "error consume: ended, because it cannot start %s: %s\n",
+                      consume->command[0], strerror(reason));
+        return QN_EXIT_FAILED;
+    }
+    return QN_EXIT_OK;
+}
+
+static int run(const struct qn_remote *remote, struct qn_consume *consume,
+               const struct quern_consumer_options *o)
+{
     struct quern_error err;
     pthread_t thread;
 
     block_signals();
-    if (!quern_consumer_new(o, &consumer, &err)) {
+    if (!quern_consumer_new(o, &consume->consumer, &err)) {
         (void)qn_remote_fail(remote, &err);
         return QN_EXIT_USAGE;
     }
+    struct quern_consumer *consumer = consume->consumer;
     bool has_thread = pthread_create(&thread, NULL, wait_for_signals, consumer) == 0;
     bool ok = has_thread && quern_consumer_run(consumer, &err);
-    int code = ok ? QN_EXIT_OK : QN_EXIT_FAILED;
-    if (has_thread && !ok) {
-        (void)qn_remote_fail(remote, &err);
-    }
+    int code = has_thread ? tell_end(remote, consume, ok, &err) : QN_EXIT_FAILED;
     if (has_thread) {
         (void)pthread_cancel(thread);
         (void)pthread_join(thread, NULL);
@@ -238,7 +254,8 @@ int qn_consume_main(int argc, char **argv)
         return code;
     }
     const char *kept = qn_options_text(&remote.options, QUARANTINE);
-    if (!read_options(&remote.options, &o, &wrong)) {
+    if (!read_options(&remote.options, &o, &wrong) ||
+        !qn_program_check(remote.options.words[1], &wrong)) {
         code = qn_remote_misuse(&remote, &wrong);
     } else if (!qn_remote_find_url(&remote, remote.options.words[0], &url, &err) ||
                (kept != NULL && !qn_remote_find_url(&remote, kept, &quarantine, &err))) {
@@ -250,6 +267,7 @@ int qn_consume_main(int argc, char **argv)
             .region = qn_options_text(&remote.options, REGION),
             .command = qn_memory_new_array(remote.options.word_count, sizeof(char *)),
             .quarantine = quarantine,
+            .guard.fd = -1,
         };
         memcpy(consume.command, remote.options.words + 1,
                (remote.options.word_count - 1) * sizeof(char *));
@@ -257,7 +275,9 @@ int qn_consume_main(int argc, char **argv)
         o.state = &consume;
         o.client = (struct quern_options){.endpoint = consume.endpoint, .region = consume.region};
         o.quarantine = quarantine != NULL ? qn_consume_quarantine : NULL;
-        code = run(&remote, &o);
+        code = qn_guard_open(&consume.guard, &wrong) ? run(&remote, &consume, &o)
+                                                     : qn_remote_misuse(&remote, &wrong);
+        qn_guard_close(&consume.guard);
         qn_memory_free(consume.command);
     }
     quern_text_free(url);

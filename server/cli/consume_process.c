@@ -31,43 +31,79 @@ struct process {
 };
 
 /* In the new process, between fork and exec: nothing that allocates. */
-static _Noreturn void become(const struct qn_consume *consume, char **environment, int stdin_fd)
+static _Noreturn void become(const struct qn_consume *consume, char **environment, int stdin_fd,
+                             int report_fd)
 {
     sigset_t none;
 
     (void)setpgid(0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would hear its exit code */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* until it is under guard, and if that is killed */
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)dup2(stdin_fd, STDIN_FILENO);
     (void)execvpe(consume->command[0], consume->command, environment);
-    static const char complaint[] = "error consume: the command cannot be started\n";
-    (void)!write(STDERR_FILENO, complaint, sizeof(complaint) - 1);
+    int reason = errno;
+    (void)!write(report_fd, &reason, sizeof(reason));
     _exit(NOT_STARTED);
 }
 
-static bool start(const struct qn_consume *consume, char **environment, struct process *process)
+/* What the new process says when it could not become the command; 0: the exec closed the pipe. */
+static int read_report(int fd)
+{
+    int reason = 0;
+    ssize_t got;
+
+    do {
+        got = read(fd, &reason, sizeof(reason));
+    } while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof(reason) ? reason : 0;
+}
+
+static void close_both(const int ends[2])
+{
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+/* 0, or errno. */
+static int start(const struct qn_consume *consume, char **environment, struct process *process)
 {
     int ends[2];
+    int report[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        return false;
+        return errno;
+    }
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        int reason = errno;
+        close_both(ends);
+        return reason;
     }
     process->pid = fork();
+    int reason = process->pid < 0 ? errno : 0;
     if (process->pid == 0) {
-        become(consume, environment, ends[0]);
+        become(consume, environment, ends[0], report[1]);
+    }
+    if (process->pid > 0) {
+        qn_guard_add(&consume->guard, process->pid);
     }
     (void)close(ends[0]);
-    if (process->pid < 0) {
+    (void)close(report[1]);
+    if (reason == 0 && (reason = read_report(report[0])) != 0) {
+        (void)waitpid(process->pid, NULL, 0);
+        qn_guard_remove(&consume->guard, process->pid);
+    }
+    (void)close(report[0]);
+    if (reason != 0) {
         (void)close(ends[1]);
-        return false;
+        return reason;
     }
     (void)setpgid(process->pid, process->pid); /* whoever comes first */
     (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
     process->stdin_fd = ends[1];
     process->pid_fd = pidfd_open(process->pid, 0);
-    return true;
+    return 0;
 }
 
 static void stop_feeding(struct process *process)
@@ -120,7 +156,7 @@ static int wait_for_change(struct process *process, struct pollfd fds[3], int64_
     return poll(fds, 3, (int)wait_ms);
 }
 
-static int wait_for_end(struct process *process)
+static int wait_for_end(const struct qn_consume *consume, struct process *process)
 {
     struct pollfd fds[3];
     int status;
@@ -137,6 +173,7 @@ static int wait_for_end(struct process *process)
     if (process->kill_at_ms != 0) {
         (void)kill(-process->pid, SIGKILL); /* what it left behind */
     }
+    qn_guard_remove(&consume->guard, process->pid);
     stop_feeding(process);
     if (process->pid_fd >= 0) {
         (void)close(process->pid_fd);
@@ -164,19 +201,35 @@ static struct quern_result result_of(int status)
     return result;
 }
 
+/* Whether it is the command and not the machine or the message: the next start fails too. */
+static bool is_of_the_command(int reason)
+{
+    return reason == ENOENT || reason == EACCES || reason == ENOTDIR || reason == ELOOP ||
+           reason == ENOEXEC || reason == EPERM || reason == EISDIR;
+}
+
+static struct quern_result not_started(struct qn_consume *consume, int reason)
+{
+    bool is_of_command = is_of_the_command(reason);
+    struct quern_result result = quern_retry(is_of_command ? 0 : -1); /* for another consumer */
+
+    (void)snprintf(result.reason, sizeof(result.reason), "cannot start %.100s: %s",
+                   consume->command[0], strerror(reason));
+    if (is_of_command) {
+        atomic_store(&consume->start_error, reason);
+        quern_consumer_stop(consume->consumer);
+    }
+    return result;
+}
+
 struct quern_result qn_consume_handle(void *state, struct quern_delivery *delivery)
 {
-    const struct qn_consume *consume = state;
+    struct qn_consume *consume = state;
     char **environment = qn_consume_environment(consume, delivery, environ);
     struct process process = {.cancel_fd = quern_delivery_cancel_fd(delivery)};
-    struct quern_result result = quern_retry(-1);
 
     process.body = quern_delivery_body(delivery, &process.left);
-    if (start(consume, environment, &process)) {
-        result = result_of(wait_for_end(&process));
-    } else {
-        (void)snprintf(result.reason, sizeof(result.reason), "no process: %s", strerror(errno));
-    }
+    int reason = start(consume, environment, &process);
     qn_consume_environment_free(environment);
-    return result;
+    return reason == 0 ? result_of(wait_for_end(consume, &process)) : not_started(consume, reason);
 }

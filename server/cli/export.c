@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/cli/output.h"
 #include "server/cli/peeking.h"
 
 enum { PAGE = 1000, PATH_BYTES = 4096 };
@@ -54,9 +55,14 @@ static bool open_output(struct qn_export *export, struct qn_error *err)
            qn_fail(err, QN_ERR_INTERNAL, "cannot write %s: %s", path, strerror(errno));
 }
 
-static bool fail_output(struct quern_error *err)
+static bool fail_output(struct qn_export *export, struct quern_error *err)
 {
-    return quern_fail(err, "WriteError", 0, "cannot write: %s", strerror(errno));
+    (void)quern_fail(err, "WriteError", 0, "cannot write: %s", strerror(errno));
+    if (export->path == NULL) {
+        export->is_unread = errno == EPIPE;
+        qn_output_forget(); /* it is told here */
+    }
+    return false;
 }
 
 static bool finish_output(struct qn_export *export, struct quern_error *err)
@@ -69,7 +75,7 @@ static bool finish_output(struct qn_export *export, struct quern_error *err)
         ok = ok && (strcmp(export->partial, export->path) == 0 ||
                     rename(export->partial, export->path) == 0);
     }
-    return ok || fail_output(err);
+    return ok || fail_output(export, err);
 }
 
 static void drop_output(struct qn_export *export)
@@ -103,7 +109,7 @@ bool qn_export_write(struct qn_export *export, json_t *message_take, struct quer
     if (export->count % PAGE == 0) {
         show_progress(export);
     }
-    return ok || fail_output(err);
+    return ok || fail_output(export, err);
 }
 
 bool qn_export_is_interrupted(struct qn_export *export)
@@ -225,8 +231,8 @@ static bool export_all(struct qn_export *export, struct quern_error *err)
         (void)fputs("\r\033[K", stderr);
     }
     if (ok && export->is_interrupted) {
-        ok = quern_fail(err, "Interrupted", 0, "ended by a signal after %lld messages",
-                        (long long)export->count);
+        ok = quern_fail(err, "Interrupted", 0, "ended by a signal after %lld message%s",
+                        (long long)export->count, export->count == 1 ? "" : "s");
     }
     return ok && finish_output(export, err);
 }
@@ -260,6 +266,9 @@ static int run(struct qn_remote *remote)
             tell(&export);
             code = export.left > 0 || export.is_still_hidden ? QN_EXIT_FAILED : QN_EXIT_OK;
         } else {
+            if (export.is_unread) {
+                qn_output_end_unread(); /* as behind any `| head`: it is no mistake */
+            }
             code = qn_remote_fail(remote, &failure);
         }
         (void)close(export.signals);

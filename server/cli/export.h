@@ -18,6 +18,7 @@ struct qn_export {
     bool is_still_hidden; /* messages could not be given back */
     int signals;          /* a signalfd */
     bool is_interrupted;
+    bool is_unread; /* stdout was a pipe, and its reader has gone */
     bool shows_progress;
 };
 

@@ -134,11 +134,10 @@ static void give_back(struct receiving *r)
     }
     if (failed > 0) {
         r->export->is_still_hidden = true;
-        (void)fprintf(
-            stderr,
-            "%zu messages could not be given back: they are hidden for up to %lld s more%s%s\n",
-            failed, (long long)r->export->visibility_s, failure.code[0] != '\0' ? ": " : "",
-            failure.code);
+        (void)fprintf(stderr,
+                      "%zu message%s could not be given back: hidden for up to %lld s more%s%s\n",
+                      failed, failed == 1 ? "" : "s", (long long)r->export->visibility_s,
+                      failure.code[0] != '\0' ? ": " : "", failure.code);
     }
     qn_lines_done(&lines);
     qn_arena_done(&arena);

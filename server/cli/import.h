@@ -1,11 +1,11 @@
-/* Lines of an import: what each must be, and what is sent of it. */
+/* Lines of an import: what each must be, what is sent of it, and sending it. */
 #ifndef QN_CLI_IMPORT_H
 #define QN_CLI_IMPORT_H
 
-#include <jansson.h>
-
 #include "server/base/random.h"
 #include "server/cli/lines.h"
+#include "server/cli/progress.h"
+#include "server/cli/remote.h"
 
 /* How messages come into the queue. */
 struct qn_import_rules {
@@ -21,5 +21,41 @@ json_t *qn_import_read(struct qn_str line, const struct qn_import_rules *rules,
 /* The entry of SendMessageBatch for it, without its Id. The caller owns it. */
 json_t *qn_import_entry(const json_t *message, const struct qn_import_rules *rules,
                         struct qn_random *random);
+
+/* ---- sending ---- */
+
+enum { QN_IMPORT_BATCH = 10 };
+
+/* One message on its way. */
+struct qn_import_item {
+    json_t *entry;
+    json_t *message_id; /* as it was where it comes from, or NULL */
+    int64_t line;
+    size_t size;
+    bool is_done;
+};
+
+struct qn_import {
+    struct qn_remote *remote;
+    struct qn_import_rules rules;
+    struct qn_random random;
+    struct qn_progress progress;
+    int fd;
+    const char *name; /* of the file */
+    char *url;
+    struct qn_import_item items[QN_IMPORT_BATCH];
+    size_t count;
+    size_t bytes;
+    int64_t sent;
+    int64_t failed;
+    int64_t repeated;     /* of those sent: known to the queue, which stored nothing anew */
+    char newest[24];      /* sequence number, of a FIFO queue */
+    int64_t stopped_line; /* 0, or the first one that was not sent when a signal came */
+    json_t *failures;
+    bool is_given_up; /* nobody answers */
+};
+
+/* Sends the items, again where that helps, and empties the list. */
+void qn_import_send(struct qn_import *import);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "server/base/program.h"
 #include "server/base/random.h"
 #include "server/cli/remote.h"
 
@@ -176,7 +177,7 @@ static bool check_ways(const struct qn_options *given, struct qn_error *err)
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                        "give the function's command behind --, or --invoke-url URL");
     }
-    return true;
+    return url != NULL || qn_program_check(given->words[0], err);
 }
 
 static enum qn_lambda_way way_of(const struct qn_options *given)
@@ -218,7 +219,8 @@ static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping
     enum qn_lambda_exit result = qn_lambda_run(&options, &err);
     qn_memory_free(argv);
     if (result == QN_LAMBDA_EXIT_REFUSED) {
-        return qn_remote_misuse(remote, &err);
+        int misuse = qn_remote_misuse(remote, &err);
+        return err.code == QN_ERR_INVALID_PARAMETER_VALUE ? misuse : QN_EXIT_FAILED;
     }
     return result == QN_LAMBDA_EXIT_DONE ? QN_EXIT_OK : QN_EXIT_FAILED;
 }

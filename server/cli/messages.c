@@ -5,6 +5,7 @@
 
 #include "server/base/arena.h"
 #include "server/base/digest.h"
+#include "server/cli/output.h"
 #include "server/cli/received.h"
 #include "server/cli/remote.h"
 
@@ -230,7 +231,7 @@ static int receive(struct qn_remote *remote, const struct quern_receive_options 
         print_received(messages);
     }
     /* Only what has been shown is deleted. */
-    if (fflush(stdout) == 0 && qn_options_is_on(&remote->options, RECEIVE_DELETE) &&
+    if (qn_output_is_written() && qn_options_is_on(&remote->options, RECEIVE_DELETE) &&
         !delete_all(remote, url, messages, &err)) {
         code = qn_remote_fail(remote, &err);
     }

@@ -107,9 +107,8 @@ static void give_back(struct qn_move *move)
     }
     qn_memory_free(move->returns);
     if (hidden > 0) {
-        (void)fprintf(stderr,
-                      "%zu messages could not be given back: they are hidden for up to %lld s\n",
-                      hidden, (long long)move->visibility_s);
+        (void)fprintf(stderr, "%zu message%s could not be given back: hidden for up to %lld s\n",
+                      hidden, hidden == 1 ? "" : "s", (long long)move->visibility_s);
     }
 }
 
@@ -120,15 +119,45 @@ static const char *text_in(const json_t *line, const char *name)
     return json_string_value(json_object_get(line, name));
 }
 
-static void tell_list(const json_t *list, const char *what, const char *queue)
+static const json_t *line_of(const json_t *list, const char *message_id)
 {
     size_t i;
     const json_t *line;
 
     json_array_foreach(list, i, line)
     {
-        (void)fprintf(stderr, "%s %s %s: %s: %s\n", text_in(line, "message_id"), what, queue,
-                      text_in(line, "code"), text_in(line, "message"));
+        if (strcmp(text_in(line, "message_id"), message_id) == 0) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+/* A line for each message, also for one that stayed and may be there all the same. */
+static void tell_messages(const struct qn_move *move)
+{
+    char *const *words = move->remote->options.words;
+    size_t i;
+    const json_t *line;
+
+    json_array_foreach(move->stayed, i, line)
+    {
+        if (line_of(move->twice, text_in(line, "message_id")) == NULL) {
+            (void)fprintf(stderr, "%s stays in %s: %s: %s\n", text_in(line, "message_id"), words[0],
+                          text_in(line, "code"), text_in(line, "message"));
+        }
+    }
+    json_array_foreach(move->twice, i, line)
+    {
+        const char *id = text_in(line, "message_id");
+        int64_t copies = json_integer_value(json_object_get(line, "copies"));
+        bool stays = line_of(move->stayed, id) != NULL;
+        (void)fprintf(stderr, "%s %s%s%smay be in %s", id, stays ? "stays in " : "",
+                      stays ? words[0] : "", stays ? " and " : "", words[1]);
+        if (copies > 1) {
+            (void)fprintf(stderr, " %lld times", (long long)copies);
+        }
+        (void)fprintf(stderr, ": %s: %s\n", text_in(line, "code"), text_in(line, "message"));
     }
 }
 
@@ -143,8 +172,7 @@ static void tell(const struct qn_move *move)
                       "given_up", move->is_given_up, "interrupted", move->progress.is_interrupted));
         return;
     }
-    tell_list(move->stayed, "stays in", words[0]);
-    tell_list(move->twice, "may be there twice, look into", words[1]);
+    tell_messages(move);
     (void)printf("moved %lld message%s from %s to %s\n", (long long)move->moved,
                  move->moved == 1 ? "" : "s", words[0], words[1]);
     if (move->is_given_up || move->progress.is_interrupted) {

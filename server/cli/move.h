@@ -9,7 +9,9 @@
 struct qn_move_item {
     const struct quern_received *message;
     bool is_sent;
-    bool is_unsure; /* a send without an answer: it may be there once more */
+    int unsure;         /* sends that may have stored it although they failed */
+    bool had_no_answer; /* the last of those */
+    char unsure_reason[QUERN_MESSAGE_MAX + QUERN_CODE_MAX + 2];
     bool is_refused;
     char code[QUERN_CODE_MAX]; /* why it stays */
     char reason[QUERN_MESSAGE_MAX];
@@ -30,7 +32,8 @@ struct qn_move {
     int64_t moved;
     int64_t left;   /* about so many were not there to be received */
     json_t *stayed; /* [{"message_id", "code", "message"}] */
-    json_t *twice;  /* likewise: may be in the target twice, or in both queues */
+    json_t *twice;  /* likewise, and how often at most in the target ("copies"): those that may be
+                     * there more than once, or in both queues */
     char **returns; /* receipt handles of what stays, to be given back at the end */
     size_t return_count;
     bool is_given_up;

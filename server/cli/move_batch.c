@@ -8,6 +8,7 @@
 enum {
     BATCH_BYTES = 256 * 1024, /* what every server takes in one call; larger ones go alone */
     ATTEMPTS = 5,
+    NO_ANSWERS_MAX = 2, /* each may be one more copy */
     FIRST_PAUSE_MS = 100
 };
 
@@ -50,6 +51,14 @@ static void note(struct qn_move_item *item, const char *code, const char *reason
     (void)snprintf(item->reason, sizeof(item->reason), "%s", reason);
 }
 
+static void note_unsure(struct qn_move_item *item, bool had_answer, const char *code,
+                        const char *reason)
+{
+    item->unsure++;
+    item->had_no_answer = !had_answer;
+    (void)snprintf(item->unsure_reason, sizeof(item->unsure_reason), "%s: %s", code, reason);
+}
+
 /* One try with those that are neither sent nor refused. Whether all have an end now. */
 static bool send_once(struct qn_move *move, struct qn_move_item *items, size_t count)
 {
@@ -68,7 +77,9 @@ static bool send_once(struct qn_move *move, struct qn_move_item *items, size_t c
     }
     if (!quern_send_message_batch(move->sender, move->to, messages, tries, &batch, &err)) {
         for (size_t i = 0; i < tries; i++) {
-            tried[i]->is_unsure = tried[i]->is_unsure || (err.is_unknown && !move->is_to_fifo);
+            if (err.is_unknown && !move->is_to_fifo) {
+                note_unsure(tried[i], err.http_status != 0, err.code, err.message);
+            }
             tried[i]->is_refused = !err.is_retryable;
             note(tried[i], err.code, err.message);
         }
@@ -78,7 +89,9 @@ static bool send_once(struct qn_move *move, struct qn_move_item *items, size_t c
         const struct quern_batch_entry *entry = &batch->entries[i];
         tried[i]->is_sent = entry->is_done;
         if (!entry->is_done) {
-            tried[i]->is_unsure = tried[i]->is_unsure || (entry->is_unknown && !move->is_to_fifo);
+            if (entry->is_unknown && !move->is_to_fifo) {
+                note_unsure(tried[i], true, entry->code, entry->message);
+            }
             tried[i]->is_refused = !entry->is_retryable;
             note(tried[i], entry->code, entry->message);
             is_over = is_over && tried[i]->is_refused;
@@ -88,12 +101,23 @@ static bool send_once(struct qn_move *move, struct qn_move_item *items, size_t c
     return is_over;
 }
 
+/* Sent on, there would be a copy for each answer that is lost. */
+static bool loses_answers(const struct qn_move_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!items[i].is_sent && items[i].had_no_answer && items[i].unsure >= NO_ANSWERS_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void send_some(struct qn_move *move, struct qn_move_item *items, size_t count)
 {
     int pause_ms = FIRST_PAUSE_MS;
 
     for (int attempt = 1; !send_once(move, items, count); attempt++) {
-        if (attempt == ATTEMPTS) {
+        if (attempt == ATTEMPTS || loses_answers(items, count)) {
             move->is_given_up = true;
             return;
         }
@@ -144,10 +168,16 @@ static void send_all(struct qn_move *move, struct qn_move_item *items, size_t co
 
 /* ---- deleting ---- */
 
-static void add_line(json_t *list, const char *message_id, const char *code, const char *reason)
+static void add_line(json_t *list, const char *message_id, const char *code, const char *reason,
+                     int copies)
 {
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "message_id", message_id, "code", code,
-                                          "message", reason));
+    json_t *line =
+        json_pack("{s:s, s:s, s:s}", "message_id", message_id, "code", code, "message", reason);
+
+    if (copies > 0) {
+        json_object_set_new(line, "copies", json_integer(copies));
+    }
+    json_array_append_new(list, line);
 }
 
 /* What was sent and is still there: the run ends, or it would move it once more. */
@@ -157,7 +187,7 @@ static void note_in_both(struct qn_move *move, const struct qn_move_item *item, 
     char text[QUERN_MESSAGE_MAX + 64];
 
     (void)snprintf(text, sizeof(text), "it is sent, and could not be deleted: %s", reason);
-    add_line(move->twice, item->message->message_id, code, text);
+    add_line(move->twice, item->message->message_id, code, text, item->unsure + 1);
     move->is_given_up = true;
 }
 
@@ -201,8 +231,20 @@ static void keep(struct qn_move *move, const struct qn_move_item *item)
     move->returns = qn_memory_resize(move->returns, move->return_count + 1, sizeof(*move->returns));
     move->returns[move->return_count++] = qn_memory_copy_text(handle, strlen(handle));
     if (item->code[0] != '\0') {
-        add_line(move->stayed, item->message->message_id, item->code, item->reason);
+        add_line(move->stayed, item->message->message_id, item->code, item->reason, 0);
     }
+}
+
+/* One of them is sure: sent, or still where it was. */
+static void note_copies(struct qn_move *move, const struct qn_move_item *item)
+{
+    char text[sizeof(item->unsure_reason) + 128];
+
+    (void)snprintf(text, sizeof(text),
+                   "%d %s of it failed and may have stored it all the same; the last: %s",
+                   item->unsure, item->unsure == 1 ? "send" : "sends", item->unsure_reason);
+    add_line(move->twice, item->message->message_id,
+             item->had_no_answer ? "AnswerLost" : "SendFailed", text, item->unsure + item->is_sent);
 }
 
 void qn_move_batch(struct qn_move *move, struct qn_move_item *items, size_t count)
@@ -211,9 +253,8 @@ void qn_move_batch(struct qn_move *move, struct qn_move_item *items, size_t coun
     delete_sent(move, items, count);
     for (size_t i = 0; i < count; i++) {
         move->moved += items[i].is_sent;
-        if (items[i].is_unsure) {
-            add_line(move->twice, items[i].message->message_id, "AnswerLost",
-                     "a send of it had no answer and may have been stored all the same");
+        if (items[i].unsure > 0) {
+            note_copies(move, &items[i]);
         }
         if (!items[i].is_sent) {
             keep(move, &items[i]);

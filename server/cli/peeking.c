@@ -42,6 +42,18 @@ bool qn_peeking_check(struct qn_remote *remote, struct quern_error *err)
     return ok;
 }
 
+/* Which of several queues of the name. */
+static void append_owner(struct qn_buf *path, struct qn_str account, struct qn_str region)
+{
+    if (is_plain(account)) {
+        qn_buf_append_format(path, "&account=%.*s", QN_STR_ARG(account));
+    }
+    if (is_plain(region)) {
+        qn_buf_append_format(path, "&region=%.*s", QN_STR_ARG(region));
+    }
+    qn_buf_append_char(path, '\0');
+}
+
 bool qn_peeking_page(struct qn_remote *remote, const char *account, int64_t after, int64_t limit,
                      json_t **ret_page, struct quern_error *err)
 {
@@ -60,14 +72,35 @@ bool qn_peeking_page(struct qn_remote *remote, const char *account, int64_t afte
     qn_buf_init(&path, PATH_BYTES);
     qn_buf_append_format(&path, "/_quern/queues/%.*s/messages?limit=%lld&after=%lld",
                          QN_STR_ARG(name), (long long)limit, (long long)after);
-    if (is_plain(owner)) {
-        qn_buf_append_format(&path, "&account=%.*s", QN_STR_ARG(owner));
-    }
-    if (is_plain(region)) {
-        qn_buf_append_format(&path, "&region=%.*s", QN_STR_ARG(region));
-    }
-    qn_buf_append_char(&path, '\0');
+    append_owner(&path, owner, region);
     ok = quern_http_get(remote->client, path.ptr, ret_page, err);
     qn_buf_done(&path);
     return ok;
+}
+
+int64_t qn_peeking_count_sent(struct qn_remote *remote, const char *url)
+{
+    struct qn_str account;
+    struct qn_str name;
+    struct qn_buf path;
+    struct quern_error ignored;
+    json_t *document = NULL;
+    int64_t count = -1;
+
+    if (qn_remote_is_amazon(remote) ||
+        !qn_queue_url_split(qn_str_from_cstr(url), true, &account, &name) || !is_plain(name)) {
+        return -1;
+    }
+    qn_buf_init(&path, PATH_BYTES);
+    qn_buf_append_format(&path, "/_quern/queues/%.*s?", QN_STR_ARG(name));
+    append_owner(&path, account,
+                 qn_str_from_cstr(qn_options_text(&remote->options, QN_REMOTE_REGION)));
+    if (quern_http_get(remote->client, path.ptr, &document, &ignored)) {
+        const json_t *sent =
+            json_object_get(json_object_get(document, "metrics"), "NumberOfMessagesSent");
+        count = json_is_integer(sent) ? json_integer_value(sent) : -1;
+    }
+    json_decref(document);
+    qn_buf_done(&path);
+    return count;
 }

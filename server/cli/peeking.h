@@ -14,4 +14,8 @@ QN_MUST_CHECK bool qn_peeking_check(struct qn_remote *remote, struct quern_error
 QN_MUST_CHECK bool qn_peeking_page(struct qn_remote *remote, const char *account, int64_t after,
                                    int64_t limit, json_t **ret_page, struct quern_error *err);
 
+/* How many messages a Quern has stored in the queue of that URL since its start; -1: the server
+ * does not say. */
+int64_t qn_peeking_count_sent(struct qn_remote *remote, const char *url);
+
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "server/cli/output.h"
 #include "server/cli/peeking.h"
 #include "server/cli/progress.h"
 
@@ -149,11 +150,14 @@ static bool follow(struct tail *tail, struct quern_error *err)
 
     qn_progress_begin(&progress, "seen");
     ok = ok && show_last(tail, err);
-    while (ok && fflush(stdout) == 0 && !is_done(tail) &&
+    while (ok && qn_output_is_written() && !is_done(tail) && !qn_output_is_unread() &&
            !qn_progress_pause(&progress, (int)tail->interval_ms)) {
         ok = show_new(tail, err);
     }
     qn_progress_end(&progress);
+    if (ok && qn_output_is_unread()) {
+        qn_output_end_unread();
+    }
     return ok;
 }
 

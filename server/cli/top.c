@@ -201,6 +201,14 @@ static int show_live(struct top *top)
 
 /* ---- the command ---- */
 
+/* A terminal that knows no place to write to, as in an editor. */
+static bool is_dumb(void)
+{
+    const char *terminal = getenv("TERM");
+
+    return terminal != NULL && strcmp(terminal, "dumb") == 0;
+}
+
 static bool read_options(struct top *top, struct qn_error *err)
 {
     static const char *const names[] = {
@@ -239,7 +247,7 @@ int qn_top_main(int argc, char **argv)
     }
     if (read_options(&top, &err)) {
         bool is_once = qn_options_is_on(&remote.options, TOP_ONCE) ||
-                       qn_remote_wants_json(&remote) || isatty(STDOUT_FILENO) != 1;
+                       qn_remote_wants_json(&remote) || isatty(STDOUT_FILENO) != 1 || is_dumb();
         qn_progress_begin(&top.progress, "asked");
         code = is_once ? show_once(&top) : show_live(&top);
     } else {

@@ -61,7 +61,7 @@ def test_a_pipe_gets_a_plain_line_for_each_scenario(piped):
     assert "\x1b" not in piped and "\r" not in piped
     lines = piped.splitlines()
     assert re.fullmatch(r" INCO  base\.ack-after-effect +\d\.\ds   the consumer never became ready", lines[1])
-    assert lines[-2].startswith(" 1 scenarios: 0 pass, ")
+    assert lines[-2].startswith(" 1 scenario: 0 pass, ")
 
 
 def test_trouble_ends_with_the_command_that_runs_it_again(piped):

@@ -148,6 +148,13 @@ def test_a_run_that_never_begins_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_report_that_was_not_written_is_not_listed(tmp_path):
+    answer = run("check", "--only", "poll.idle-cost", "--json", "/dev/full", "--tap", str(tmp_path / "tap"), "--", "true")
+    assert answer.returncode == 4
+    assert "quern check: --json /dev/full: No space left on device\n" in answer.stderr
+    assert re.findall(r"report: (.*)", answer.stdout) == [str(tmp_path / "tap")]
+
+
 def test_a_full_disk_is_told_and_the_other_reports_are_written(tmp_path):
     answer = run("judge", "--json", "/dev/full", "--tap", str(tmp_path / "tap"), *stored("once-held"))
     assert answer.returncode == 4

@@ -86,6 +86,13 @@ def test_a_profile(server, chaos):
     assert names(server) == ["brown-out", "black-out", "nobody-listens"]
 
 
+@pytest.mark.parametrize("wrong, meant", [("Delte*", "Delete*"), ("Recieve*", "Receive*"), ("SendMesageB*", "SendMessage*")])
+def test_a_slip_before_a_wildcard_is_told_as_any_other(server, chaos, wrong, meant):
+    answer = chaos("add", "on %s do throttle" % wrong)
+    assert (answer.returncode, names(server)) == (2, [])
+    assert answer.stderr.rstrip().endswith('found "%s"; did you mean "%s"?' % (wrong, meant))
+
+
 def test_a_wrong_file_adds_nothing_and_lists_every_mistake(server, chaos, tmp_path):
     file = tmp_path / "wrong.rules"
     file.write_text("on any do throttle as fine\non SendMesage do throttle\n\non any do hagn\non any do hang as fine\n")

@@ -177,6 +177,20 @@ def test_a_second_ctrl_c_ends_it_at_once_with_its_commands(server, send, consume
     until(lambda: not pathlib.Path("/proc", (tmp_path / "pid").read_text().strip(), "exe").exists())
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_killed_it_leaves_no_command_nor_what_that_has_started(server, send, consume, tmp_path, number):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, """
+        sleep 1000 & echo $! >$out/child
+        echo $$ >$out/pid; touch $out/begun; wait"""))
+    until(lambda: (tmp_path / "begun").exists())
+    one.process.send_signal(number)
+    assert one.process.wait(timeout=LIMIT_S) == -number
+    for name in ("pid", "child"):
+        stat = pathlib.Path("/proc", (tmp_path / name).read_text().strip(), "stat")
+        until(lambda: not stat.exists() or stat.read_text().split()[2] == "Z")
+
+
 def test_unfinished_work_is_given_back_at_the_end_of_the_grace(server, send, consume, tmp_path):
     send("orders", "m")
     one = consume("orders", "--grace", "1s", *script(tmp_path, "touch $out/begun; sleep 1000"))
@@ -205,6 +219,37 @@ def test_lines_never_show_a_payload(server, send, consume, tmp_path):
 ])
 def test_wrong_words_are_refused(words):
     refused("consume", *words)
+
+
+@pytest.mark.parametrize("command, said", [
+    ("./nosuch", "No such file or directory"),
+    ("no-such-program", "No such file or directory"),
+    ("./plain", "Permission denied"),
+    (".", "Permission denied"),
+    ("./script", "its first line names /no/such/shell: No such file or directory"),
+])
+def test_a_command_that_cannot_be_started_is_refused_before_the_first_receive(server, send, tmp_path, command, said):
+    send("orders", "m")
+    (tmp_path / "plain").write_text("")
+    (tmp_path / "script").write_text("#!/no/such/shell -e\n")
+    (tmp_path / "script").chmod(0o755)
+    told = refused("consume", "orders", "--", command, AWS_ENDPOINT_URL=server.endpoint, cwd=tmp_path)
+    assert told == "error consume: cannot start %s: %s\n" % (command, said)
+    assert server.control("GET", "/_quern/queues/orders")[1]["visible"] == 1
+
+
+def test_a_command_that_goes_away_ends_the_consumer_and_leaves_the_messages(server, send, consume, tmp_path):
+    work = tmp_path / "work"
+    work.write_text("#!/bin/sh\nrm %s\n" % work)
+    work.chmod(0o755)
+    for _ in range(20):
+        send("orders", "m")
+    one = consume("orders", "--workers", "1", "--quiet", "--", str(work))
+    _, said = one.process.communicate(timeout=LIMIT_S)
+    assert one.process.returncode == 1
+    assert said == "error consume: ended, because it cannot start %s: No such file or directory\n" % work
+    found = server.control("GET", "/_quern/queues/orders")[1]
+    assert (found["visible"], found["in_flight"]) == (19, 0)
 
 
 def test_a_heartbeat_that_comes_too_late_for_the_queue_is_refused(server):

@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -159,6 +160,34 @@ def test_a_send_without_an_answer_is_named(start):
     assert answer.returncode == 1 and (said["moved"], said["stayed"]) == (2, [])
     assert len(said["twice"]) == 2 and {line["code"] for line in said["twice"]} == {"AnswerLost"}
     assert len(bodies(quern, "other")) == 4 and bodies(quern, "orders") == []
+
+
+def test_answers_that_are_lost_again_and_again_make_few_copies(start):
+    server, quern = faulty(start, "on SendMessageBatch first 5 at post-commit do reset as lost")
+    send(server, "orders", 10)
+    answer = quern("move", "orders", "other", "--json")
+    said = json.loads(answer.stdout)
+    assert (answer.returncode, said["moved"], said["given_up"]) == (1, 0, True)
+    assert len(bodies(quern, "other")) == 20 and len(bodies(quern, "orders")) == 10
+    assert {line["copies"] for line in said["twice"]} == {2}
+
+
+def test_each_message_that_may_be_there_more_than_once_has_one_line(start):
+    server, quern = faulty(start, "on SendMessageBatch first 5 at post-commit do reset as lost")
+    send(server, "orders", 3)
+    answer = quern("move", "orders", "other")
+    lines = [line for line in answer.stderr.splitlines() if re.match("[0-9a-f-]{36} ", line)]
+    assert len(lines) == 3, answer
+    for line in lines:
+        assert re.fullmatch(r"\S+ stays in orders and may be in other 2 times: AnswerLost: 2 sends of it failed .*", line)
+
+
+def test_a_send_that_was_answered_with_an_error_is_not_called_unanswered(start):
+    server, quern = faulty(start, "on SendMessageBatch nth 1 do 5xx 503")
+    send(server, "orders", 1)
+    answer = quern("move", "orders", "other")
+    assert answer.returncode == 1
+    assert re.match(r"\S+ may be in other 2 times: SendFailed: 1 send of it failed .*ServiceUnavailable: ", answer.stderr), answer
 
 
 def test_a_fifo_queue_has_it_once_although_the_answer_was_lost(start):

@@ -1,4 +1,5 @@
 """client/runbook.md against the program: its commands of ours run as they stand, those of AWS exist."""
+import json
 import pathlib
 import re
 import shlex
@@ -17,7 +18,7 @@ quern serve --queue orders --queue orders-dlq --queue rehearsal --log error &
 quern health --wait 30 >/dev/null
 """
 LETTERS = """for kind in order.placed other.thing order.placed; do
-quern send orders-dlq "{\\"messageType\\":\\"$kind\\"}" >/dev/null; done
+printf '{"messageType":"%s"}\\n\\n' "$kind" | quern send orders-dlq - >/dev/null; done
 """
 
 
@@ -28,6 +29,7 @@ def test_commands_of_ours_run_from_the_first_look_to_the_last_letter(tmp_path):
     *first, file = [block for block in OURS if block not in (everything, some)]
     script = START + LETTERS + "".join(first) + everything + "echo all\nquern queues\n"
     script += LETTERS + some + "echo some\nquern queues\n" + file + "echo file\nquern queues\n"
+    script += "quern peek orders --limit 20 --json >bodies\n"
     printed = run_script(script, tmp_path, free_port())
 
     def visible(after, queue):
@@ -36,6 +38,8 @@ def test_commands_of_ours_run_from_the_first_look_to_the_last_letter(tmp_path):
     assert [visible("all", queue) for queue in ("rehearsal", "orders", "orders-dlq")] == [3, 3, 0], printed
     assert visible("some", "orders") == 5, printed
     assert visible("file", "orders") == 8, printed
+    bodies = [message["body"] for message in json.loads((tmp_path / "empty" / "bodies").read_text())["messages"]]
+    assert len(bodies) == 8 and all(body.endswith('"}\n\n') for body in bodies), bodies
 
 
 @pytest.mark.parametrize("line", AWS)

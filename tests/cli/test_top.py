@@ -82,7 +82,7 @@ class Terminal:
         self.text = ""
         self.process = subprocess.Popen(
             [process.program(), "top", "--interval", "100", *words], stdin=slave, stdout=slave, stderr=slave,
-            env=environment(AWS_ENDPOINT_URL=server.endpoint, **variables), start_new_session=True)
+            env=environment(**{"AWS_ENDPOINT_URL": server.endpoint, "TERM": "xterm", **variables}), start_new_session=True)
 
     def frame(self, wanted=""):
         """The next whole frame with this text in it."""
@@ -105,6 +105,15 @@ class Terminal:
         os.close(self.slave)
         os.close(self.master)
         return code == 0 and same and self.text.endswith("\x1b[?25h\x1b[?1049l")
+
+
+def test_a_dumb_terminal_gets_plain_text(server):
+    terminal = Terminal(server, TERM="dumb")
+    assert terminal.process.wait(timeout=60) == 0
+    text = os.read(terminal.master, 65536).decode()
+    assert "QUEUE" in text.upper() and "\x1b" not in text
+    os.close(terminal.slave)
+    os.close(terminal.master)
 
 
 def without_colours(line):

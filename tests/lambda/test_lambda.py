@@ -1,5 +1,6 @@
 """`quern lambda` with real functions: the event, partial failures, errors, batches, filters, limits."""
 import json
+import pathlib
 import signal
 import time
 
@@ -107,12 +108,15 @@ def test_a_function_that_cannot_start_says_why(world):
     assert world.counts() == (0, 1)
 
 
-def test_a_command_that_does_not_exist_is_told(world):
+def test_a_command_that_goes_away_is_told(world):
+    script = world.folder / "function"
+    script.write_text("#!/bin/sh\nrm %s\n" % script)
+    script.chmod(0o755)
     world.queue()
-    world.send("a")
-    world.start(function=("/does/not/exist",))
-    world.until(lambda: world.told())
-    assert world.told()[0]["why"].startswith("cannot start /does/not/exist: No such file")
+    world.send(*"abcdefghijklmnopqrst")
+    world.start("--batch-size", "1", "--invoke-stdin", function=(str(script),))
+    said = "cannot start %s: No such file" % script
+    world.until(lambda: any(line.get("why", "").startswith(said) for line in world.told()))
 
 
 def test_one_environment_serves_one_invocation_after_the_other(world):
@@ -256,3 +260,19 @@ def test_stdin_functions_that_fail_or_hang_delete_nothing(world):
     world.start("--invoke-stdin", "--timeout", "1", function=("sleep", "100"))
     world.until(lambda: world.told())
     assert world.told()[0]["end"] == "timeout" and world.counts() == (0, 2)
+
+
+@pytest.mark.parametrize("options", [(), ("--invoke-stdin",)])
+def test_killed_it_leaves_no_function_nor_what_that_has_started(world, options):
+    world.queue()
+    world.send("m")
+    text = 'sleep 1000 & echo $$ $! >"$1/made"; mv "$1/made" "$1/begun"; wait'
+    poller = world.start(*options, "--timeout", "20", function=("sh", "-c", text, "sh", str(world.folder)))
+    begun = world.folder / "begun"
+    world.until(begun.exists)
+    poller.kill()
+    poller.wait()
+    world.pollers.remove(poller)
+    for pid in begun.read_text().split():
+        stat = pathlib.Path("/proc", pid, "stat")
+        world.until(lambda stat=stat: not stat.exists() or stat.read_text().split()[2] == "Z")

@@ -1,6 +1,7 @@
 """The mapping: its file, what Lambda refuses, what it advises."""
 import http.server
 import json
+import subprocess
 import threading
 
 import pytest
@@ -45,13 +46,29 @@ def test_a_wrong_option_is_one_line_and_status_2(world, options, said):
 def test_a_queue_that_is_not_there(world):
     world.url = "none"
     ended = world.run()
-    assert ended.returncode == 2 and "QueueDoesNotExist" in ended.stderr
+    assert ended.returncode == 1 and "QueueDoesNotExist" in ended.stderr  # as of any other command
+
+
+def test_a_server_that_is_not_there(world):
+    words = ["http://127.0.0.1:1" if word == world.server.endpoint else word for word in world.command()]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, env=world.environment({}), check=False)
+    assert ended.returncode == 1 and len(ended.stderr.splitlines()) == 1, ended
 
 
 def test_a_command_or_a_url_is_needed(world):
     world.queue()
     ended = world.run(function=None)
     assert ended.returncode == 2 and "give the function's command behind --" in ended.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--invoke-stdin",), ("--provisioned",)])
+def test_a_function_that_cannot_be_started_is_refused_before_the_first_receive(world, options):
+    world.queue()
+    world.send({"n": 1})
+    ended = world.run(*options, function=("./hander.sh",))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "error lambda: cannot start ./hander.sh: No such file or directory\n"
+    assert world.counts() == (1, 0)
 
 
 @pytest.mark.parametrize("document, said", [

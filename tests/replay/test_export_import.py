@@ -116,7 +116,8 @@ def test_groups_of_a_fifo_queue_keep_their_order_and_ids(server, call, url, file
 def test_known_deduplication_ids_are_dropped_unless_new_ones_are_made(server, call, url, file):
     call("SendMessage", QueueUrl=url("from.fifo"), MessageBody="x", MessageGroupId="a", MessageDeduplicationId="d")
     exported(server, "from.fifo", file)
-    import_(server, file, "from.fifo")
+    answer = import_(server, file, "from.fifo", code=1)
+    assert (answer["imported"], answer["repeated"]) == (1, 1)
     assert len(peek(server, "from.fifo")) == 1
     import_(server, file, "from.fifo", "--new-dedup-ids")
     one, two = peek(server, "from.fifo")
@@ -250,6 +251,50 @@ def test_what_fails_for_a_while_is_sent_again(start, file, rule):
     assert sorted(int(m["body"]) for m in peek(server, "to.fifo")) == list(range(30))
 
 
+def fifo_lines(file, ids):
+    lines = [{"Body": str(n), "Attributes": {"MessageGroupId": "g", "MessageDeduplicationId": str(n)}} for n in ids]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("is_quern", [True, False])
+def test_what_a_fifo_queue_takes_for_a_repetition_is_counted(server, other, file, is_quern):
+    """Import and then purge the queue that it came from: it must not look as if all were there."""
+    fifo_lines(file, range(25))
+    import_(server, file, "from.fifo")
+    exported(server, "from.fifo", file)
+    for _ in range(3):
+        run("receive", "from.fifo", "--max", "10", "--delete", "--endpoint", server.endpoint)
+    endpoint = server.endpoint if is_quern else other.endpoint
+    answer = run("import", str(file), "--to", "from.fifo", "--endpoint", endpoint)
+    assert (answer.returncode, answer.stdout) == (1, "imported 25 messages into from.fifo\n")
+    assert answer.stderr == ("25 of them were not stored anew: the queue knows the deduplication ids "
+                             "(--new-dedup-ids makes new ones)\n")
+    assert peek(server, "from.fifo") == []
+
+
+def test_a_repetition_within_the_file_and_of_an_earlier_import_is_counted(server, file):
+    fifo_lines(file, [1, 2, 1, 3, 3, 4])
+    assert import_(server, file, "to.fifo", code=1)["repeated"] == 2
+    fifo_lines(file, [1, 2, 3, 4, 5])
+    assert import_(server, file, "to.fifo", code=1)["repeated"] == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_import_says_where_to_go_on(start, file, number):
+    server = start("--queue", "to", "--fault", "on SendMessageBatch nth 2 do hold as stop")
+    file.write_text("".join('{"Body":"%d"}\n' % n for n in range(1000)))
+    words = [program(), "import", str(file), "--to", "to", "--endpoint", server.endpoint]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))  # as behind a shell's &
+    until(lambda: server.control("GET", "/_quern/info")[1]["waiting"]["held"] == 1)
+    process.send_signal(number)
+    server.control("POST", "/_quern/rules/stop/release")
+    assert process.communicate(timeout=60) == ("imported 20 messages into to\n",
+                                               "ended by a signal: line 21 and what follows were not sent\n")
+    assert process.returncode == 1
+    assert [int(m["body"]) for m in peek(server, "to")] == list(range(20))
+
+
 def test_failure_never_changes_the_order_of_a_group(start, file):
     server = start("--queue", "to.fifo,FifoQueue=true", "--fault", "on SendMessageBatch every 2 do fail-entries 2 InternalError")
     lines = [{"Body": str(n), "Attributes": {"MessageGroupId": "ab"[n % 2], "MessageDeduplicationId": str(n)}} for n in range(40)]
@@ -370,7 +415,7 @@ def test_what_cannot_be_given_back_is_told(server, call, url, other, file):
     call("SendMessage", QueueUrl=url("from"), MessageBody="x")
     server.control("POST", "/_quern/rules", {"rule": "on ChangeMessageVisibilityBatch do 403"})
     answer = export(other.endpoint, "from", "-o", file, "--visibility", 100, code=1)
-    assert "1 messages could not be given back: they are hidden for up to 100 s" in answer.stderr
+    assert "1 message could not be given back: hidden for up to 100 s" in answer.stderr
     assert len(file.read_text().splitlines()) == 1
 
 

@@ -201,12 +201,12 @@ void qn_report_end(const struct qn_report *report)
         (void)snprintf(waivers, sizeof(waivers), " (%zu waived)", waived);
     }
     (void)fprintf(report->console,
-                  "\n %zu scenarios: %zu pass, %zu warn, %zu info, %zu fail, %zu skip%s, %zu "
+                  "\n %zu scenario%s: %zu pass, %zu warn, %zu info, %zu fail, %zu skip%s, %zu "
                   "inconclusive, %zu error       observed semantics: %s\n",
-                  report->count, counts[QN_OUTCOME_PASS], counts[QN_OUTCOME_WARN],
-                  counts[QN_OUTCOME_INFO], counts[QN_OUTCOME_FAIL], counts[QN_OUTCOME_SKIP],
-                  waivers, counts[QN_OUTCOME_INCONCLUSIVE], counts[QN_OUTCOME_ERROR],
-                  qn_report_semantics(report));
+                  report->count, report->count == 1 ? "" : "s", counts[QN_OUTCOME_PASS],
+                  counts[QN_OUTCOME_WARN], counts[QN_OUTCOME_INFO], counts[QN_OUTCOME_FAIL],
+                  counts[QN_OUTCOME_SKIP], waivers, counts[QN_OUTCOME_INCONCLUSIVE],
+                  counts[QN_OUTCOME_ERROR], qn_report_semantics(report));
     if (report->profile.level >= QN_LEVEL_SINK) {
         (void)fprintf(report->console,
                       " effects %" PRId64 " sent / %" PRId64
@@ -218,5 +218,4 @@ void qn_report_end(const struct qn_report *report)
     if (report->options->wants_checklist) {
         qn_report_checklists_print(report);
     }
-    qn_report_print_paths(report);
 }

@@ -104,30 +104,22 @@ static bool write_one(const struct qn_report *report, const struct format *forma
     return ok;
 }
 
-bool qn_report_write(const struct qn_report *report, struct qn_error *err)
+bool qn_report_write(const struct qn_report *report, bool shows_paths, struct qn_error *err)
 {
     bool ok = true;
 
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
         const char *path = path_of(&formats[i], report->options);
-        if (formats[i].render == qn_report_tap && report->streams_tap) {
-            continue; /* it is told already */
+        if (path == NULL || (formats[i].render == qn_report_tap && report->streams_tap)) {
+            continue; /* not wanted, or told already */
         }
         /* One that cannot be written takes nothing from the others. */
-        if (path != NULL && !write_one(report, &formats[i], path) && ok) {
-            ok = qn_fail(err, QN_ERR_INTERNAL, "%s %s: %s", formats[i].option, path,
-                         strerror(errno));
-        }
-    }
-    return ok;
-}
-
-void qn_report_print_paths(const struct qn_report *report)
-{
-    for (size_t i = 0; i < FORMAT_COUNT; i++) {
-        const char *path = path_of(&formats[i], report->options);
-        if (path != NULL && !is_stdout(path)) {
+        if (!write_one(report, &formats[i], path)) {
+            ok = ok && qn_fail(err, QN_ERR_INTERNAL, "%s %s: %s", formats[i].option, path,
+                               strerror(errno));
+        } else if (shows_paths && !is_stdout(path)) {
             (void)fprintf(report->console, " report: %s\n", path);
         }
     }
+    return ok;
 }

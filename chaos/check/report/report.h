@@ -61,8 +61,9 @@ bool qn_report_takes_stdout(const struct qn_check_options *options);
 QN_MUST_CHECK bool qn_report_check_outputs(const struct qn_check_options *options,
                                            struct qn_error *err);
 /* Writes all of them, also when one fails. */
-QN_MUST_CHECK bool qn_report_write(const struct qn_report *report, struct qn_error *err);
-void qn_report_print_paths(const struct qn_report *report);
+/* shows_paths: names on the console each file that was written. */
+QN_MUST_CHECK bool qn_report_write(const struct qn_report *report, bool shows_paths,
+                                   struct qn_error *err);
 /* One form each, appended whole. */
 void qn_report_json(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_junit(const struct qn_report *report, struct qn_buf *buf);

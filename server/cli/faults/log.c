@@ -5,9 +5,10 @@
 
 #include "server/base/clock.h"
 #include "server/cli/faults/faults.h"
+#include "server/cli/output.h"
 
 enum {
-    WAIT_MS = 20000, /* less than the client waits for an answer */
+    WAIT_MS = 2000, /* less than the client waits for an answer; a reader may go meanwhile */
     PAUSE_MS = 200,
     ATTEMPTS = 150 /* a server that crashed, or refuses connections, is back after half a minute */
 };
@@ -198,6 +199,13 @@ static int follow(struct reader *reader)
     int left = ATTEMPTS;
 
     for (;;) {
+        if (!qn_output_is_written()) {
+            return QN_EXIT_FAILED;
+        }
+        if (qn_output_is_unread()) {
+            qn_output_end_unread();
+            return QN_EXIT_FAILED;
+        }
         if (read_again(reader, &was_lost, &err)) {
             was_there = true;
             left = ATTEMPTS;
