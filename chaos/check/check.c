@@ -99,6 +99,40 @@ static bool is_wanted(const struct checking *checking, const struct qn_scenario 
            qn_catalogue_passes(&filter, scenario);
 }
 
+/* One of another profile is told of only if it was asked for by name. */
+static bool is_planned(const struct checking *checking, const struct qn_scenario *scenario)
+{
+    return is_wanted(checking, scenario) &&
+           (checking->options.only.count > 0 ||
+            qn_scenario_is_for(scenario, checking->options.profile));
+}
+
+/* A run of nothing would look like a success. */
+static bool check_choice(const struct checking *checking, struct qn_error *err)
+{
+    const struct qn_check_options *o = &checking->options;
+    const struct qn_scenario *other = NULL; /* of another profile */
+
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
+        if (is_wanted(checking, scenario)) {
+            if (qn_scenario_is_for(scenario, o->profile)) {
+                return true;
+            }
+            other = other != NULL ? other : scenario;
+        }
+    }
+    if (other == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "no scenario is left to run: --only, --skip and --tier leave out all of "
+                       "them (quern scenarios lists them with their tiers)");
+    }
+    const char *profiles = qn_catalogue_profiles(other);
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "no scenario is left to run: %.*s is not for profile %s (--profile %.*s)",
+                   QN_STR_ARG(other->id), o->profile, (int)strcspn(profiles, ","), profiles);
+}
+
 /* With --faults: the one scenario that is wanted, with these rules only. */
 static bool narrow(struct checking *checking, struct qn_error *err)
 {
@@ -109,7 +143,7 @@ static bool narrow(struct checking *checking, struct qn_error *err)
         return true;
     }
     for (size_t i = 0; i < checking->catalogue.count; i++) {
-        if (is_wanted(checking, checking->catalogue.scenarios[i])) {
+        if (is_planned(checking, checking->catalogue.scenarios[i])) {
             only = checking->catalogue.scenarios[i];
             count++;
         }
@@ -148,6 +182,21 @@ static bool has_skipped(const struct qn_report *report)
     return false;
 }
 
+/* All was skipped, and not because quern.json says so. */
+static bool has_judged_nothing(const struct qn_report *report)
+{
+    bool is_any_due = false;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_report_entry *entry = &report->entries[i];
+        if (entry->result.judgement.outcome != QN_OUTCOME_SKIP) {
+            return false;
+        }
+        is_any_due = is_any_due || entry->waiver == NULL;
+    }
+    return is_any_due;
+}
+
 static int exit_code(const struct checking *checking)
 {
     size_t counts[QN_OUTCOME_COUNT];
@@ -160,7 +209,9 @@ static int exit_code(const struct checking *checking)
     if (counts[QN_OUTCOME_ERROR] > 0) {
         return QN_CHECK_BROKEN;
     }
-    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? QN_CHECK_INCONCLUSIVE : QN_CHECK_WELL;
+    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 || has_judged_nothing(&checking->report)
+               ? QN_CHECK_INCONCLUSIVE
+               : QN_CHECK_WELL;
 }
 
 static void plan(struct checking *checking)
@@ -171,7 +222,7 @@ static void plan(struct checking *checking)
         qn_memory_new_array(checking->catalogue.count, sizeof(struct qn_report_entry));
     for (size_t i = 0; i < checking->catalogue.count; i++) {
         const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
-        if (is_wanted(checking, scenario)) {
+        if (is_planned(checking, scenario)) {
             report->entries[report->planned++].scenario =
                 checking->narrowed != NULL ? checking->narrowed : scenario;
         }
@@ -222,6 +273,9 @@ static int run_all(struct checking *checking)
     if (jobs.has_stopped && report->count < report->planned) {
         (void)fprintf(report->console, " ended at the first failure: %zu scenarios were not run\n",
                       report->planned - report->count);
+    }
+    if (has_judged_nothing(report)) {
+        (void)fputs(" nothing was judged: each scenario was skipped\n", report->console);
     }
     if (!qn_report_write(report, &err)) {
         (void)complain(&err);
@@ -318,7 +372,8 @@ int qn_check_main(int argc, char **argv)
         qn_options_print_help(o->wants_all_help, stdout);
     } else if (o->wants_list) {
         list_scenarios(checking);
-    } else if (!narrow(checking, &err) || !prepare(checking, &err)) {
+    } else if (!check_choice(checking, &err) || !narrow(checking, &err) ||
+               !prepare(checking, &err)) {
         code = complain(&err);
     } else {
         uint64_t fresh = qn_random_fresh_seed() % 1000000; /* short enough to be typed again */
