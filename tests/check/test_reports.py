@@ -282,3 +282,57 @@ def test_the_page_says_whether_the_durations_fit(tmp_path, steps, grace_ms, said
     head, _ = headlines(tmp_path, worked(steps, grace_ms=grace_ms))
     seconds = re.search(r"handling p99 of ([\d.]+) s", head)[1]
     assert said.format(seconds) in head, head
+
+
+def fallen(must, dies_first=True):
+    """A message that needs two leases, and a process that ends by itself before or after that."""
+    def falls():
+        trace.log("Traceback (most recent call last):")
+        trace.log("KeyError: 'total'")
+        trace.proc("exit", pid=10, exit=1)
+        trace.proc("spawn", pid=11)
+        trace.log("hello again")
+
+    trace = Trace(must=must)
+    trace.send("k-000")
+    trace.lease("k-000")
+    if dies_first:
+        falls()
+    trace.work("k-000")
+    if not dies_first:
+        falls()
+    trace.add("mark", reason="end", queue="q", visible=0, in_flight=0, delayed=0)
+    return trace
+
+
+def test_a_process_that_died_of_an_exception_is_told_first(tmp_path):
+    trace = fallen(["ONE-LEASE: leases(k-000) == 1"]).write(tmp_path / "t.jsonl")
+    code, root, (test,), report = judge(tmp_path, str(trace))
+    (scenario,) = report["scenarios"]
+    assert (code, scenario["verdict"]) == (1, "FAIL")
+    assert scenario["text"] == "SURVIVES: QUERN0001 ended by itself (exit code 1)"
+    assert scenario["fix"].startswith("catch what the handler raises, message by message")
+    failure = root.find(".//failure")
+    assert failure.get("type") == "SURVIVES"
+    lines = failure.text.splitlines()
+    (also,) = [line for line in lines if line.startswith("| also ")]
+    assert also == "| also ONE-LEASE: leases(k-000) was 2, not == 1"
+    said = [line for line in lines if " prints: " in line]
+    assert said == ["| #1 prints: Traceback (most recent call last):", "| #1 prints: KeyError: 'total'"]
+    assert test["block"]["invariant"] == "SURVIVES" and test["block"]["fix"] == scenario["fix"]
+    assert test["block"]["log"].splitlines()[:2] == [line[2:] for line in said]
+
+
+def test_what_broke_before_the_process_died_is_told_first_all_the_same(tmp_path):
+    trace = fallen(["ONE-LEASE: leases(k-000) == 1"], dies_first=False).write(tmp_path / "t.jsonl")
+    _, _, _, report = judge(tmp_path, str(trace))
+    assert report["scenarios"][0]["text"] == "ONE-LEASE: leases(k-000) was 2, not == 1"
+    assert report["scenarios"][0]["fix"] == "how it is fixed"
+
+
+def test_a_double_effect_is_told_first_whoever_died(tmp_path):
+    trace = fallen(["ONCE"])
+    trace.begin("k-000")
+    trace.commit("k-000")
+    _, _, _, report = judge(tmp_path, str(trace.write(tmp_path / "t.jsonl")))
+    assert report["scenarios"][0]["text"].startswith("ONCE: ")

@@ -301,8 +301,8 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     set(object, "rerun", qn_report_json_text(qn_buf_str(&again)));
     qn_buf_done(&again);
     if (qn_report_broken(judgement) != NULL) {
-        set(object, "why", qn_report_json_text(entry->scenario->why));
-        set(object, "fix", qn_report_json_text(entry->scenario->fix));
+        set(object, "why", qn_report_json_text(qn_report_why(entry)));
+        set(object, "fix", qn_report_json_text(qn_report_fix(entry)));
     }
     json_t *log = log_lines(entry);
     if (json_array_size(log) > 0) {

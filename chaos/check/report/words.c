@@ -102,16 +102,7 @@ const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement
     bool is_decided =
         judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN;
 
-    for (int severity = QN_MUST; is_decided && severity <= QN_SHOULD; severity++) {
-        for (size_t i = 0; i < judgement->invariant_count; i++) {
-            const struct qn_invariant *invariant = &judgement->invariants[i];
-            if ((int)invariant->severity == severity &&
-                invariant->finding.result == QN_RESULT_FAIL) {
-                return invariant;
-            }
-        }
-    }
-    return NULL;
+    return is_decided ? qn_judgement_lead(judgement) : NULL;
 }
 
 /* The run wrote it into the header of its trace; a scenario that did not get so far has none. */
@@ -178,6 +169,14 @@ static void append_pages(struct qn_buf *buf, const char *indent, const struct qn
     qn_buf_append_str(buf, qn_str_from_cstr(any ? "\n" : ""));
 }
 
+static void append_advice(struct qn_buf *buf, const char *indent, const char *what,
+                          struct qn_str text)
+{
+    if (text.len > 0) {
+        qn_buf_append_format(buf, "%s| %s: %.*s\n", indent, what, QN_STR_ARG(text));
+    }
+}
+
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
                        const char *indent, struct qn_buf *buf)
 {
@@ -200,12 +199,9 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
                                  other->finding.text);
         }
     }
-    if (broken != NULL && scenario->why.len > 0) {
-        qn_buf_append_format(buf, "%s| why it matters: %.*s\n", indent, QN_STR_ARG(scenario->why));
-    }
-    if (broken != NULL && scenario->fix.len > 0) {
-        qn_buf_append_format(buf, "%s| fix: %.*s\n", indent, QN_STR_ARG(scenario->fix));
-    }
+    qn_report_last_words(entry, indent, buf);
+    append_advice(buf, indent, "why it matters", qn_report_why(entry));
+    append_advice(buf, indent, "fix", qn_report_fix(entry));
     append_pages(buf, indent, scenario, broken);
     qn_buf_append_format(buf, "%s| rerun: ", indent);
     qn_report_rerun(report, entry, buf);
