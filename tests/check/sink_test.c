@@ -28,11 +28,18 @@ static struct qn_str key_of_id(void *state, struct qn_str id)
     return qn_str_equal(id, QN_STR("m-003")) ? QN_STR("k-003") : QN_STR_NONE;
 }
 
+static struct qn_str key_of_body(void *state, struct qn_str body)
+{
+    (void)state;
+    return qn_str_equal(body, QN_STR("x")) ? QN_STR("k-000") : QN_STR_NONE;
+}
+
 static void open_sink(void)
 {
     const struct qn_routes_options options = {
         .effects = {.recorder = &recorder, .script = script_of},
         .key_of_id = key_of_id,
+        .key_of_body = key_of_body,
     };
     struct qn_error err;
 
@@ -125,6 +132,28 @@ Test(sink, effect_then_replay)
     const struct qn_check_event *commit = last_of(QN_CHECK_WORK_COMMIT);
     cr_expect(commit->replayed);
     cr_expect(qn_str_equal(commit->k, QN_STR("k-003")));
+}
+
+Test(sink, body_without_a_key_is_known_as_it_came_or_by_its_headers)
+{
+    const struct {
+        const char *headers, *body, *key;
+    } calls[] = {
+        {"", "x", "k-000"},
+        {"Idempotency-Key: mine\r\n", "x", "k-000"},
+        {"Idempotency-Key: mine\r\n", "y", "mine"},
+        {"Idempotency-Key: m-003\r\n", "y", "k-003"},
+        {"X-Quern-Message-Id: m-003\r\n", "{\"text\":\"y\"}", "k-003"},
+        {"X-Quern-Message-Id: m-004\r\n", "y", QN_CHECK_NO_KEY},
+        {"", "y", QN_CHECK_NO_KEY},
+    };
+    char answer[2048];
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        cr_expect_eq(call("POST", "/v1/effects", calls[i].headers, calls[i].body, answer), 200);
+        struct qn_str k = last_of(QN_CHECK_WORK_COMMIT)->k;
+        cr_expect(qn_str_equal(k, qn_str_from_cstr(calls[i].key)), "%zu: %.*s", i, QN_STR_ARG(k));
+    }
 }
 
 Test(sink, answer_comes_when_the_work_is_over)

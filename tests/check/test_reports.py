@@ -336,3 +336,22 @@ def test_a_double_effect_is_told_first_whoever_died(tmp_path):
     trace.commit("k-000")
     _, _, _, report = judge(tmp_path, str(trace.write(tmp_path / "t.jsonl")))
     assert report["scenarios"][0]["text"].startswith("ONCE: ")
+
+
+@pytest.mark.parametrize("own_key, semantics", [("(no key)", "at-least-once"), (None, "no guarantee")])
+def test_a_loss_counts_only_where_each_effect_has_a_key(tmp_path, own_key, semantics):
+    trace = Trace(must=["NO-LOSS", "ONCE"])
+    for k in ("k-000", "k-001"):
+        trace.send(k)
+        trace.lease(k)
+    if own_key:
+        trace.add("work.begin", k=own_key, run=100, attempt=1, instance="QUERN0001")
+        trace.add("work.commit", k=own_key, run=100, instance="QUERN0001")
+    trace.delete("k-000")
+    for _ in range(2):
+        trace.begin("k-001")
+        trace.commit("k-001")
+    trace.delete("k-001")
+    _, _, _, report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    assert report["summary"]["semantics"] == semantics
+    assert ("no effect has its key" in report["scenarios"][0]["text"]) == bool(own_key)

@@ -117,7 +117,8 @@ struct qn_tenants {
     size_t count; /* 0: there are not several, or it is a FIFO queue */
 };
 void qn_report_tenants(const struct qn_report_entry *entry, struct qn_tenants *tenants);
-/* "effectively-once", "at-least-once", "at-most-once", or "not observable". */
+/* "effectively-once", "at-least-once" (it repeats), "at-most-once" (it loses), "no guarantee"
+ * (both), or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);
 /* "pass", "fail", "not observable"; "must", "should", "info". */
 const char *qn_report_result_name(enum qn_result result);

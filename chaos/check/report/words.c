@@ -65,6 +65,18 @@ const char *qn_report_declared(const struct qn_report *report)
     return report->options->at_most_once ? " (declared at most once)" : "";
 }
 
+/* What has no key may be the effect of a message that seems to have none. */
+static bool has_unnamed_effect(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        if (history->events[i].kind == QN_CHECK_WORK_COMMIT &&
+            qn_str_equal(history->events[i].k, QN_STR(QN_CHECK_NO_KEY))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *qn_report_semantics(const struct qn_report *report)
 {
     bool loses = false;
@@ -75,15 +87,20 @@ const char *qn_report_semantics(const struct qn_report *report)
     }
     for (size_t i = 0; i < report->count; i++) {
         const struct qn_judgement *judgement = &report->entries[i].result.judgement;
+        bool can_tell = !has_unnamed_effect(&report->entries[i].result.history);
         for (size_t j = 0; j < judgement->invariant_count; j++) {
             const struct qn_invariant *invariant = &judgement->invariants[j];
             bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
-            loses = loses || (is_broken && (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
-                                            strcmp(invariant->name, "NO-LOSS") == 0));
+            loses = loses || (is_broken && can_tell &&
+                              (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
+                               strcmp(invariant->name, "NO-LOSS") == 0));
             repeats = repeats || (is_broken && strcmp(invariant->name, "ONCE") == 0);
         }
     }
-    return loses ? "at-most-once" : repeats ? "at-least-once" : "effectively-once";
+    if (loses) {
+        return repeats ? "no guarantee" : "at-most-once";
+    }
+    return repeats ? "at-least-once" : "effectively-once";
 }
 
 struct qn_str qn_report_family(const struct qn_report_entry *entry)
