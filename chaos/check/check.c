@@ -2,19 +2,17 @@
 #include "chaos/check/check.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "chaos/check/catalogue.h"
-#include "chaos/check/files.h"
 #include "chaos/check/jobs.h"
 #include "chaos/check/narrow.h"
 #include "chaos/check/process.h"
+#include "chaos/check/signals.h"
+#include "chaos/check/workplace.h"
 #include "server/base/random.h"
 
 enum { PATH_ROOM = 4096 };
@@ -23,7 +21,7 @@ struct checking {
     struct qn_check_options options;
     struct qn_catalogue catalogue;
     struct qn_report report;
-    char directory[PATH_ROOM];
+    struct qn_workplace workplace;
     char program[PATH_ROOM];
     struct qn_scenario *narrowed; /* the only one that is run, with some of its rules; or NULL */
     char run_id[32];
@@ -249,7 +247,7 @@ static int run_all(struct checking *checking)
     struct qn_jobs jobs = {
         .options = &checking->options,
         .report = report,
-        .directory = checking->directory,
+        .directory = checking->workplace.path,
         .run_id = checking->run_id,
         .signal_fd = checking->signal_fd,
     };
@@ -297,9 +295,6 @@ static bool can_write(const struct qn_check_options *o, struct qn_error *err)
 
 static bool prepare(struct checking *checking, struct qn_error *err)
 {
-    const char *base = getenv("TMPDIR");
-    sigset_t signals;
-
     if (!can_write(&checking->options, err)) {
         return false;
     }
@@ -312,22 +307,12 @@ static bool prepare(struct checking *checking, struct qn_error *err)
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--server %s: %s",
                        checking->options.server_program, strerror(errno));
     }
-    (void)snprintf(checking->directory, sizeof(checking->directory), "%s/quern-check-XXXXXX",
-                   base != NULL && base[0] != '\0' ? base : "/tmp");
-    if (mkdtemp(checking->directory) == NULL) {
-        int reason = errno;
-        bool ok = qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", checking->directory,
-                          strerror(reason));
-        checking->directory[0] = '\0';
-        return ok;
-    }
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGCHLD);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    /* Before there is anything to clean up. */
+    checking->signal_fd = qn_signals_open();
     (void)signal(SIGPIPE, SIG_IGN);
-    checking->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (!qn_workplace_open(&checking->workplace, err)) {
+        return false;
+    }
     qn_process_adopt_orphans();
     return true;
 }
@@ -341,9 +326,7 @@ static void finish(struct checking *checking)
     qn_scenario_free(checking->narrowed);
     qn_memory_free(checking->report.entries);
     qn_catalogue_close(&checking->catalogue);
-    if (checking->directory[0] != '\0') {
-        qn_files_remove_tree(checking->directory);
-    }
+    qn_workplace_close(&checking->workplace);
     if (checking->signal_fd >= 0) {
         (void)close(checking->signal_fd);
     }
