@@ -206,7 +206,12 @@ static void post_record(const struct call *call, enum qn_check_kind kind)
     struct qn_str id = qn_unit_member(call->body, "id");
 
     if (qn_str_is_none(key) && qn_str_is_none(id)) {
-        answer(call, 400, "{\"error\":\"expected a JSON object with id\"}");
+        key = qn_unit_key_of_body(&call->routes->options, call->request->body);
+    }
+    if (qn_str_is_none(key) && qn_str_is_none(id)) {
+        answer(
+            call, 400,
+            "{\"error\":\"expected a JSON object with id, or the body of a message as it came\"}");
         return;
     }
     qn_check_event_init(&event, &detail, kind);

@@ -165,19 +165,19 @@ static struct qn_str key_of_id(void *state, struct qn_str id)
     return message != NULL ? message->k : QN_STR_NONE;
 }
 
-/* An effect of what is not to be worked on at all stays one that nobody asked for. */
-static struct qn_str key_of_body(void *state, struct qn_str body)
+static struct qn_str key_of_body(void *state, struct qn_str body, bool *ret_is_readable)
 {
     const struct qn_running *run = state;
     struct qn_str key = QN_STR_NONE;
 
     for (size_t i = 0; i < run->load.count; i++) {
         const struct qn_load_message *message = &run->load.messages[i];
-        if (message->outcome != QN_LOAD_BADJSON && qn_str_equal(message->body, body)) {
+        if (qn_str_equal(message->body, body)) {
             if (!qn_str_is_none(key) && !qn_str_equal(key, message->k)) {
                 return QN_STR_NONE;
             }
             key = message->k;
+            *ret_is_readable = message->outcome != QN_LOAD_BADJSON;
         }
     }
     return key;

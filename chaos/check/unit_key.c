@@ -16,15 +16,30 @@ struct qn_str qn_unit_key_of_id(const struct qn_routes_options *o, struct qn_str
     return qn_str_is_none(key) ? id : key;
 }
 
+static struct qn_str find_body(const struct qn_routes_options *o, struct qn_str body,
+                               bool *ret_is_readable)
+{
+    return o->key_of_body != NULL ? o->key_of_body(o->effects.state, body, ret_is_readable)
+                                  : QN_STR_NONE;
+}
+
+struct qn_str qn_unit_key_of_body(const struct qn_routes_options *o, struct qn_str body)
+{
+    bool ignored;
+
+    return find_body(o, body, &ignored);
+}
+
 /* Of a unit that names itself nowhere: the message whose body it is, as it came, or which the
  * headers name. */
 static struct qn_str key_of_request(const struct qn_routes_options *o,
                                     const struct qn_routes_request *request)
 {
-    struct qn_str key = QN_STR_NONE;
+    bool is_readable = true;
+    struct qn_str key = find_body(o, request->body, &is_readable);
 
-    if (o->key_of_body != NULL) {
-        key = o->key_of_body(o->effects.state, request->body);
+    if (!is_readable) { /* its effect is one that nobody asked for */
+        key = QN_STR_NONE;
     }
     if (qn_str_is_none(key) && o->key_of_id != NULL && !qn_str_is_none(request->message_id)) {
         key = o->key_of_id(o->effects.state, request->message_id);

@@ -28,10 +28,13 @@ static struct qn_str key_of_id(void *state, struct qn_str id)
     return qn_str_equal(id, QN_STR("m-003")) ? QN_STR("k-003") : QN_STR_NONE;
 }
 
-static struct qn_str key_of_body(void *state, struct qn_str body)
+static struct qn_str key_of_body(void *state, struct qn_str body, bool *ret_is_readable)
 {
     (void)state;
-    return qn_str_equal(body, QN_STR("x")) ? QN_STR("k-000") : QN_STR_NONE;
+    *ret_is_readable = !qn_str_equal(body, QN_STR("{\"half"));
+    return qn_str_equal(body, QN_STR("x")) ? QN_STR("k-000")
+           : !*ret_is_readable             ? QN_STR("k-001")
+                                           : QN_STR_NONE;
 }
 
 static void open_sink(void)
@@ -146,6 +149,7 @@ Test(sink, body_without_a_key_is_known_as_it_came_or_by_its_headers)
         {"X-Quern-Message-Id: m-003\r\n", "{\"text\":\"y\"}", "k-003"},
         {"X-Quern-Message-Id: m-004\r\n", "y", QN_CHECK_NO_KEY},
         {"", "y", QN_CHECK_NO_KEY},
+        {"", "{\"half", QN_CHECK_NO_KEY}, /* not to be worked on */
     };
     char answer[2048];
 
@@ -196,6 +200,15 @@ Test(sink, headers_name_message_and_lease)
     const struct qn_check_event *begin = last_of(QN_CHECK_WORK_BEGIN);
     cr_expect(qn_str_equal(begin->mid, QN_STR("id-1")));
     cr_expect_eq(begin->n, 2);
+}
+
+Test(sink, reject_names_what_cannot_be_read_by_its_body)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("POST", "/v1/rejects", "", "{\"half", answer), 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_REJECT)->k, QN_STR("k-001")));
+    cr_expect_eq(call("POST", "/v1/rejects", "", "{\"another", answer), 400);
 }
 
 Test(sink, reject_names_the_message_by_its_key)
