@@ -83,7 +83,8 @@ def test_each_verdict_is_counted_in_json(all_verdicts):
     assert [scenario["verdict"] for scenario in report["scenarios"]] == list(VERDICTS)
     for verdict in VERDICTS:
         assert report["summary"][verdict.lower()] == 1
-    assert report["accounting"]["duplicated"] == ["k-000"]
+    assert report["accounting"]["duplicated"] == ["test/k-000"]
+    assert report["scenarios"][0]["accounting"]["duplicated"] == ["k-000"]
 
 
 def test_strict_makes_a_failure_of_a_warning(tmp_path):
@@ -355,3 +356,40 @@ def test_a_loss_counts_only_where_each_effect_has_a_key(tmp_path, own_key, seman
     _, _, _, report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
     assert report["summary"]["semantics"] == semantics
     assert ("no effect has its key" in report["scenarios"][0]["text"]) == bool(own_key)
+
+
+def test_a_folder_stands_for_the_traces_in_it(tmp_path):
+    (tmp_path / "a.first.jsonl").write_text((TRACES / "once-broken.jsonl").read_text())
+    for name in ("b", "a"):
+        (tmp_path / (name + ".jsonl")).write_text((TRACES / "once-held.jsonl").read_text())
+        (tmp_path / (name + ".log")).write_text("what the consumer printed\n")
+    answer = run("judge", str(tmp_path))
+    assert (answer.returncode, answer.stderr) == (0, "")
+    heads = [line for line in answer.stdout.splitlines() if "PASS" in line]
+    assert [line.split(": ")[0] for line in heads] == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    log = str(tmp_path / "a.log")
+    answer = run("judge", str(tmp_path / "a.jsonl"), log)
+    assert answer.returncode == 2 and answer.stderr.startswith("quern judge: %s" % log), answer.stderr
+    (tmp_path / "empty").mkdir()
+    assert "empty has no traces (*.jsonl" in refused("judge", str(tmp_path / "empty"))
+
+
+def test_what_is_only_information_says_what_was_seen(tmp_path):
+    trace = Trace(must=["ONCE", "SECOND: leases(k-000) >= 1"])
+    trace.lines[0]["scenario"]["severity"] = "info"
+    trace.send("k-000")
+    trace.work("k-000")
+    _, _, _, report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    (scenario,) = report["scenarios"]
+    assert (scenario["verdict"], scenario["text"]) == ("INFO", "held: ONCE, SECOND, NO-PHANTOM, SURVIVES")
+
+
+def test_a_fault_that_was_not_done_names_its_rule(tmp_path):
+    trace = Trace(must=["ONCE"])
+    trace.send("k-000")
+    trace.work("k-000")
+    trace.add("fault", code="proc", k="k-000", target="rule=server-crash", reason="not done: the server is down")
+    trace.begin("k-000")
+    trace.commit("k-000")
+    _, root, _, _ = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    assert "fault server-crash: not done: the server is down" in root.find(".//failure").text

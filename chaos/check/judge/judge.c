@@ -395,6 +395,24 @@ static void conclude_broken(struct qn_judgement *judgement, enum qn_outcome outc
     conclude(judgement, outcome, "%s: %s", lead->name, lead->finding.text);
 }
 
+/* What was noticed; else what was looked at and held, those of the scenario first. */
+static void conclude_info(struct qn_judgement *judgement)
+{
+    const struct qn_invariant *broken = qn_judgement_first_broken(judgement, QN_INFO);
+    size_t len = 0;
+
+    conclude(judgement, QN_OUTCOME_INFO, "%s",
+             broken != NULL ? broken->finding.text : "nothing of it could be seen");
+    for (size_t i = 0; i < judgement->invariant_count && broken == NULL; i++) {
+        const struct qn_invariant *one = &judgement->invariants[i];
+        size_t room = sizeof(judgement->text) - len;
+        if (one->finding.result == QN_RESULT_PASS && strlen(one->name) + 8 < room) {
+            len += (size_t)snprintf(judgement->text + len, room, "%s%s", len == 0 ? "held: " : ", ",
+                                    one->name);
+        }
+    }
+}
+
 static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_input *in,
                          const json_t *scenario)
 {
@@ -414,8 +432,7 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
     } else if (is_undrained(judgement, in)) {
         return;
     } else if (strcmp(text_of(scenario, "severity").ptr, "info") == 0) {
-        broken = qn_judgement_first_broken(judgement, QN_INFO);
-        conclude(judgement, QN_OUTCOME_INFO, "%s", broken != NULL ? broken->finding.text : "");
+        conclude_info(judgement);
     } else if (!is_without_norm(judgement, in, json_object_get(scenario, "needs"))) {
         conclude(judgement, QN_OUTCOME_PASS, "%s", "");
         for (size_t i = 0; i < judgement->invariant_count && judgement->text[0] == '\0'; i++) {
