@@ -58,18 +58,34 @@ static bool has_blank(struct qn_str text, const char *blank)
     return qn_str_find(text, wanted) < text.len;
 }
 
+static bool load_pair(struct qn_check_options *options, const char *pair, struct qn_error *err)
+{
+    struct qn_str path;
+    struct qn_str name = qn_str_cut(qn_str_from_cstr(pair), '=', &path);
+    size_t kind;
+
+    if (!kind_of(name, &kind)) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "--body takes good=FILE, poison=FILE or slow=FILE, not \"%s\"", pair);
+    }
+    return load_one(options, kind, path.ptr, err);
+}
+
+bool qn_bodies_check(const char *pair, struct qn_error *err)
+{
+    struct qn_arena texts;
+    struct qn_check_options options = {.texts = &texts};
+
+    qn_arena_init(&texts, SIZE_MAX / 2);
+    bool ok = load_pair(&options, pair, err);
+    qn_arena_done(&texts);
+    return ok;
+}
+
 bool qn_bodies_load(struct qn_check_options *options, struct qn_error *err)
 {
     for (size_t i = 0; i < options->bodies.count; i++) {
-        struct qn_str path;
-        struct qn_str name = qn_str_cut(qn_str_from_cstr(options->bodies.items[i]), '=', &path);
-        size_t kind;
-        if (!kind_of(name, &kind)) {
-            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                           "--body takes good=FILE, poison=FILE or slow=FILE, not \"%s\"",
-                           options->bodies.items[i]);
-        }
-        if (!load_one(options, kind, path.ptr, err)) {
+        if (!load_pair(options, options->bodies.items[i], err)) {
             return false;
         }
     }

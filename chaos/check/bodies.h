@@ -8,6 +8,9 @@
  * is no body. */
 QN_MUST_CHECK bool qn_bodies_load(struct qn_check_options *options, struct qn_error *err);
 
+/* Whether one of them, "good=FILE", can be used. */
+QN_MUST_CHECK bool qn_bodies_check(const char *pair, struct qn_error *err);
+
 /* What all ids of a run begin with, different in each run, so that a consumer that remembers what
  * it has done does not take a message for one of another run. */
 struct qn_str qn_bodies_tag(const char *run_id, struct qn_str scenario, int64_t now_ms,

@@ -2,19 +2,17 @@
 #include "chaos/check/check.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "chaos/check/catalogue.h"
-#include "chaos/check/files.h"
 #include "chaos/check/jobs.h"
 #include "chaos/check/narrow.h"
 #include "chaos/check/process.h"
+#include "chaos/check/signals.h"
+#include "chaos/check/workplace.h"
 #include "server/base/random.h"
 
 enum { PATH_ROOM = 4096 };
@@ -23,7 +21,7 @@ struct checking {
     struct qn_check_options options;
     struct qn_catalogue catalogue;
     struct qn_report report;
-    char directory[PATH_ROOM];
+    struct qn_workplace workplace;
     char program[PATH_ROOM];
     struct qn_scenario *narrowed; /* the only one that is run, with some of its rules; or NULL */
     char run_id[32];
@@ -99,6 +97,40 @@ static bool is_wanted(const struct checking *checking, const struct qn_scenario 
            qn_catalogue_passes(&filter, scenario);
 }
 
+/* One of another profile is told of only if it was asked for by name. */
+static bool is_planned(const struct checking *checking, const struct qn_scenario *scenario)
+{
+    return is_wanted(checking, scenario) &&
+           (checking->options.only.count > 0 ||
+            qn_scenario_is_for(scenario, checking->options.profile));
+}
+
+/* A run of nothing would look like a success. */
+static bool check_choice(const struct checking *checking, struct qn_error *err)
+{
+    const struct qn_check_options *o = &checking->options;
+    const struct qn_scenario *other = NULL; /* of another profile */
+
+    for (size_t i = 0; i < checking->catalogue.count; i++) {
+        const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
+        if (is_wanted(checking, scenario)) {
+            if (qn_scenario_is_for(scenario, o->profile)) {
+                return true;
+            }
+            other = other != NULL ? other : scenario;
+        }
+    }
+    if (other == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "no scenario is left to run: --only, --skip and --tier leave out all of "
+                       "them (quern scenarios lists them with their tiers)");
+    }
+    const char *profiles = qn_catalogue_profiles(other);
+    return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "no scenario is left to run: %.*s is not for profile %s (--profile %.*s)",
+                   QN_STR_ARG(other->id), o->profile, (int)strcspn(profiles, ","), profiles);
+}
+
 /* With --faults: the one scenario that is wanted, with these rules only. */
 static bool narrow(struct checking *checking, struct qn_error *err)
 {
@@ -109,7 +141,7 @@ static bool narrow(struct checking *checking, struct qn_error *err)
         return true;
     }
     for (size_t i = 0; i < checking->catalogue.count; i++) {
-        if (is_wanted(checking, checking->catalogue.scenarios[i])) {
+        if (is_planned(checking, checking->catalogue.scenarios[i])) {
             only = checking->catalogue.scenarios[i];
             count++;
         }
@@ -148,6 +180,21 @@ static bool has_skipped(const struct qn_report *report)
     return false;
 }
 
+/* All was skipped, and not because quern.json says so. */
+static bool has_judged_nothing(const struct qn_report *report)
+{
+    bool is_any_due = false;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_report_entry *entry = &report->entries[i];
+        if (entry->result.judgement.outcome != QN_OUTCOME_SKIP) {
+            return false;
+        }
+        is_any_due = is_any_due || entry->waiver == NULL;
+    }
+    return is_any_due;
+}
+
 static int exit_code(const struct checking *checking)
 {
     size_t counts[QN_OUTCOME_COUNT];
@@ -160,7 +207,9 @@ static int exit_code(const struct checking *checking)
     if (counts[QN_OUTCOME_ERROR] > 0) {
         return QN_CHECK_BROKEN;
     }
-    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 ? QN_CHECK_INCONCLUSIVE : QN_CHECK_WELL;
+    return counts[QN_OUTCOME_INCONCLUSIVE] > 0 || has_judged_nothing(&checking->report)
+               ? QN_CHECK_INCONCLUSIVE
+               : QN_CHECK_WELL;
 }
 
 static void plan(struct checking *checking)
@@ -171,7 +220,7 @@ static void plan(struct checking *checking)
         qn_memory_new_array(checking->catalogue.count, sizeof(struct qn_report_entry));
     for (size_t i = 0; i < checking->catalogue.count; i++) {
         const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
-        if (is_wanted(checking, scenario)) {
+        if (is_planned(checking, scenario)) {
             report->entries[report->planned++].scenario =
                 checking->narrowed != NULL ? checking->narrowed : scenario;
         }
@@ -198,7 +247,7 @@ static int run_all(struct checking *checking)
     struct qn_jobs jobs = {
         .options = &checking->options,
         .report = report,
-        .directory = checking->directory,
+        .directory = checking->workplace.path,
         .run_id = checking->run_id,
         .signal_fd = checking->signal_fd,
     };
@@ -224,6 +273,9 @@ static int run_all(struct checking *checking)
                       report->planned - report->count,
                       report->planned - report->count == 1 ? " was" : "s were");
     }
+    if (has_judged_nothing(report)) {
+        (void)fputs(" nothing was judged: each scenario was skipped\n", report->console);
+    }
     if (!qn_report_write(report, true, &err)) {
         (void)complain(&err);
         return QN_CHECK_BROKEN;
@@ -244,9 +296,6 @@ static bool can_write(const struct qn_check_options *o, struct qn_error *err)
 
 static bool prepare(struct checking *checking, struct qn_error *err)
 {
-    const char *base = getenv("TMPDIR");
-    sigset_t signals;
-
     if (!can_write(&checking->options, err)) {
         return false;
     }
@@ -259,22 +308,12 @@ static bool prepare(struct checking *checking, struct qn_error *err)
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--server %s: %s",
                        checking->options.server_program, strerror(errno));
     }
-    (void)snprintf(checking->directory, sizeof(checking->directory), "%s/quern-check-XXXXXX",
-                   base != NULL && base[0] != '\0' ? base : "/tmp");
-    if (mkdtemp(checking->directory) == NULL) {
-        int reason = errno;
-        bool ok = qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", checking->directory,
-                          strerror(reason));
-        checking->directory[0] = '\0';
-        return ok;
-    }
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGCHLD);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    /* Before there is anything to clean up. */
+    checking->signal_fd = qn_signals_open();
     (void)signal(SIGPIPE, SIG_IGN);
-    checking->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (!qn_workplace_open(&checking->workplace, err)) {
+        return false;
+    }
     qn_process_adopt_orphans();
     return true;
 }
@@ -288,9 +327,7 @@ static void finish(struct checking *checking)
     qn_scenario_free(checking->narrowed);
     qn_memory_free(checking->report.entries);
     qn_catalogue_close(&checking->catalogue);
-    if (checking->directory[0] != '\0') {
-        qn_files_remove_tree(checking->directory);
-    }
+    qn_workplace_close(&checking->workplace);
     if (checking->signal_fd >= 0) {
         (void)close(checking->signal_fd);
     }
@@ -319,7 +356,8 @@ int qn_check_main(int argc, char **argv)
         qn_options_print_help(o->wants_all_help, stdout);
     } else if (o->wants_list) {
         list_scenarios(checking);
-    } else if (!narrow(checking, &err) || !prepare(checking, &err)) {
+    } else if (!check_choice(checking, &err) || !narrow(checking, &err) ||
+               !prepare(checking, &err)) {
         code = complain(&err);
     } else {
         uint64_t fresh = qn_random_fresh_seed() % 1000000; /* short enough to be typed again */

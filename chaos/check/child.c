@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include "chaos/check/files.h"
 #include "chaos/check/process.h"
+#include "chaos/check/signals.h"
 
 /* What the child says: one packet each. */
 struct packet {
@@ -39,17 +39,6 @@ static void tell_progress(void *state, const struct qn_run_progress *progress)
     (void)send(*socket, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static int open_signals(void)
-{
-    sigset_t signals;
-
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGCHLD);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 /* In the child; never returns. */
 static void run(const struct qn_scenario *scenario, const struct qn_run_options *options,
                 const char *directory, int socket, pid_t parent)
@@ -64,7 +53,7 @@ static void run(const struct qn_scenario *scenario, const struct qn_run_options 
     }
     qn_process_adopt_orphans();
     own.directory = directory;
-    own.signal_fd = open_signals();
+    own.signal_fd = qn_signals_open();
     own.watcher = tell_progress;
     own.watcher_state = &socket;
     qn_run_scenario(scenario, &own, &result);

@@ -108,7 +108,7 @@ static void tell_deaf_shell(const struct qn_running *run, struct qn_judgement *j
 /* Of what was cut off nothing is known; but what was broken before is. */
 static void tell_cut(const struct qn_running *run, struct qn_judgement *judgement)
 {
-    const struct qn_invariant *broken = qn_report_broken(judgement);
+    const struct qn_invariant *broken = qn_judgement_decider(judgement);
     bool is_about_the_end = broken == NULL || strcmp(broken->name, "DRAINED") == 0 ||
                             strcmp(broken->name, "NO-LOSS") == 0 ||
                             strcmp(broken->name, "DLQ-EXACT") == 0;

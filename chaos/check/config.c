@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "chaos/check/catalogue.h"
 #include "chaos/check/options_rows.h"
 #include "chaos/lex.h"
 #include "server/base/json.h"
@@ -18,6 +19,12 @@ struct config {
     size_t mistake_count;
     struct qn_str seen[MEMBERS_MAX]; /* members so far */
     size_t seen_count;
+    /* Known scenarios are looked up at the end, when all files of them are known. */
+    struct waiver {
+        struct qn_str pattern;
+        int64_t line;
+    } waivers[QN_OPTIONS_LIST_MAX];
+    size_t waiver_count;
 };
 
 static int64_t line_of(const struct config *config)
@@ -147,7 +154,8 @@ static void keep(struct config *config, const struct qn_option_row *row, const c
 {
     struct qn_error err;
 
-    if (!qn_options_set(row, member, text, config->options, &err)) {
+    if (!qn_options_set(row, member, text, config->options, &err) ||
+        !qn_options_check_text(row, member, text, &err)) {
         complain(config, "%s", err.message);
     }
 }
@@ -162,6 +170,45 @@ static void read_flag(struct config *config, const struct qn_option_row *row, co
     } else if (qn_json_boolean(&config->json, &value)) {
         *(bool *)((char *)config->options + row->offset) = value;
     }
+}
+
+static void note_waiver(struct config *config, const struct qn_option_row *row,
+                        struct qn_str pattern)
+{
+    if (strcmp(row->name, "--waive") == 0 && config->waiver_count < QN_OPTIONS_LIST_MAX) {
+        config->waivers[config->waiver_count++] =
+            (struct waiver){qn_arena_copy(config->arena, pattern), line_of(config)};
+    }
+}
+
+/* A name that fits nothing is a slip of the pen. Scenario files that cannot be read are told later,
+ * by themselves. */
+static void check_waivers(struct config *config, const struct qn_text_list *scenario_files)
+{
+    const struct qn_text_list *files =
+        scenario_files->count > 0 ? scenario_files : &config->options->scenario_files;
+    struct qn_catalogue catalogue = {0};
+    struct qn_buf ignored;
+    char message[256];
+
+    qn_buf_init(&ignored, SIZE_MAX / 2);
+    bool is_known = config->waiver_count > 0 &&
+                    qn_catalogue_open(&catalogue, files->items, files->count, &ignored);
+    for (size_t i = 0; i < config->waiver_count && is_known; i++) {
+        bool any = false;
+        for (size_t j = 0; j < catalogue.count && !any; j++) {
+            any = qn_rule_glob(config->waivers[i].pattern, catalogue.scenarios[j]->id);
+        }
+        if (!any) {
+            (void)snprintf(message, sizeof(message),
+                           "waive: no scenario is called %.*s (--list shows them)",
+                           (int)qn_str_first(config->waivers[i].pattern, 80).len,
+                           config->waivers[i].pattern.ptr);
+            complain_at(config, config->waivers[i].line, message);
+        }
+    }
+    qn_catalogue_close(&catalogue);
+    qn_buf_done(&ignored);
 }
 
 /* {"NAME": "TEXT"} */
@@ -186,6 +233,7 @@ static void read_pairs(struct config *config, const struct qn_option_row *row, c
             complain(config, "%s: \"%.*s\" is no name", member, QN_STR_ARG(name));
             (void)qn_json_skip(&config->json);
         } else if (qn_json_string(&config->json, &text)) {
+            note_waiver(config, row, name);
             keep(config, row, member,
                  qn_arena_format(config->arena, "%.*s=%.*s", QN_STR_ARG(name), QN_STR_ARG(text))
                      .ptr);
@@ -328,8 +376,8 @@ static bool conclude(const struct config *config, const char *name, struct qn_er
                    config->mistake_count, QN_STR_ARG(mistakes));
 }
 
-bool qn_config_read(struct qn_str text, const char *name, struct qn_check_options *options,
-                    struct qn_arena *arena, struct qn_error *err)
+bool qn_config_read(struct qn_str text, const char *name, const struct qn_text_list *scenario_files,
+                    struct qn_check_options *options, struct qn_arena *arena, struct qn_error *err)
 {
     struct config config = {.arena = arena, .options = options};
     struct qn_str member;
@@ -344,6 +392,7 @@ bool qn_config_read(struct qn_str text, const char *name, struct qn_check_option
         if (!qn_json_finish(&config.json) && config.mistake_count == 0) {
             complain_at(&config, 1, "the file nests too deeply");
         }
+        check_waivers(&config, scenario_files);
     }
     bool ok = conclude(&config, name, err);
     qn_buf_done(&config.mistakes);

@@ -26,6 +26,18 @@ static const char *const *exits_of(const struct qn_check_options *options, size_
     return said->count > 0 ? said->items : usual_exits;
 }
 
+bool qn_declared_exits_are_usual(const struct qn_check_options *options)
+{
+    size_t count;
+    const char *const *exits = exits_of(options, &count);
+    bool is_usual = count == sizeof(usual_exits) / sizeof(usual_exits[0]);
+
+    for (size_t i = 0; i < count && is_usual; i++) {
+        is_usual = strcmp(exits[i], usual_exits[i]) == 0;
+    }
+    return is_usual;
+}
+
 json_t *qn_declared_json(const struct qn_check_options *options)
 {
     json_t *object = json_object();

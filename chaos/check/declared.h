@@ -13,6 +13,9 @@
  * fifo_on_failure, restart, expect_exit and at_most_once always. The caller owns the reference. */
 json_t *qn_declared_json(const struct qn_check_options *options);
 
+/* Whether the codes of a proper end are those that hold without a word. */
+bool qn_declared_exits_are_usual(const struct qn_check_options *options);
+
 /* Whether a consumer ends properly with this exit code. */
 bool qn_declared_exit(const struct qn_check_options *options, int64_t exit_code);
 

@@ -10,6 +10,9 @@
 #include "server/base/error.h"
 #include "server/model/event.h"
 
+/* The k of an effect of which nobody knows whose it is. */
+#define QN_CHECK_NO_KEY "(no key)"
+
 enum qn_check_kind {
     QN_CHECK_OTHER, /* a kind that no checker knows; kept for readers */
     QN_CHECK_API_IN,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ enum { WORDS_MAX = 5, PATH_ROOM = 64 };
 
 /* A language: what tells that a project is written in it (patterns as in a shell), what its adapter
  * is called and where it lies if that folder is there, and how its consumers are usually started:
- * these words, and then the first of the programs that is there, or the first. */
+ * these words, and then what package.json calls main, the first of the programs that is there, or
+ * the first. */
 static const struct language {
     const char *name; /* of the embedded adapter too */
     const char *markers[WORDS_MAX + 1];
@@ -26,6 +28,7 @@ static const struct language {
     const char *use;
     const char *start[WORDS_MAX];
     const char *programs[WORDS_MAX + 1];
+    const char *build; /* what makes the program; NULL: nothing has to */
 } languages[] = {
     {"node",
      {"package.json"},
@@ -33,51 +36,72 @@ static const struct language {
      "quern-adapter.mjs",
      "await handle(body)",
      {"node"},
-     {"worker.mjs", "worker.js", "index.mjs", "index.js"}},
+     {"worker.mjs", "worker.js", "index.mjs", "index.js"},
+     NULL},
     {"python",
      {"requirements.txt", "pyproject.toml", "*.py"},
      "",
      "quern_adapter.py",
      "quern_adapter.handle(body)",
      {"python3"},
-     {"worker.py", "consumer.py", "main.py", "app.py"}},
-    {"go", {"go.mod"}, "", "quern_adapter.go", "QuernHandle(body)", {NULL}, {"./worker"}},
+     {"worker.py", "consumer.py", "main.py", "app.py"},
+     NULL},
+    {"go",
+     {"go.mod"},
+     "",
+     "quern_adapter.go",
+     "QuernHandle(body)",
+     {NULL},
+     {"./worker"},
+     "go build -o worker ."},
     {"java",
      {"pom.xml", "build.gradle", "build.gradle.kts"},
      "src/main/java/",
      "QuernAdapter.java",
      "QuernAdapter.handle(body)",
      {"java", "-jar"},
-     {"target/worker.jar"}},
-    {"ruby", {"Gemfile"}, "", "quern_adapter.rb", "quern_handle(body)", {"ruby"}, {"worker.rb"}},
+     {"target/worker.jar"},
+     "mvn package, or gradle build"},
+    {"ruby",
+     {"Gemfile"},
+     "",
+     "quern_adapter.rb",
+     "quern_handle(body)",
+     {"ruby"},
+     {"worker.rb"},
+     NULL},
     {"rust",
      {"Cargo.toml"},
      "src/",
      "quern_adapter.rs",
      "quern_adapter::handle(body)",
      {NULL},
-     {"target/release/worker"}},
+     {"target/release/worker"},
+     "cargo build --release"},
     {"csharp",
      {"*.csproj"},
      "",
      "QuernAdapter.cs",
      "await QuernAdapter.HandleAsync(body)",
      {"dotnet"},
-     {"bin/Release/net8.0/worker.dll"}},
+     {"bin/Release/net8.0/worker.dll"},
+     "dotnet build -c Release"},
     {"php",
      {"composer.json"},
      "",
      "quern_adapter.php",
      "quern_handle($body)",
      {"php"},
-     {"worker.php"}},
+     {"worker.php"},
+     NULL},
     {"shell",
      {"*.sh"},
      "",
      "quern_adapter.sh",
      "quern_handle < BODY",
      {"quern", "consume", "{queue_url}", "--", "sh"},
-     {"worker.sh", "consumer.sh"}},
+     {"worker.sh", "consumer.sh"},
+     NULL},
 };
 
 enum { LANGUAGE_COUNT = sizeof(languages) / sizeof(languages[0]) };
@@ -130,8 +154,31 @@ static struct qn_str data_of(const char *name)
     return QN_STR_NONE;
 }
 
-static const char *program_of(const struct language *language)
+/* What package.json calls the program, if that is there; else empty. */
+static void read_main(char room[PATH_ROOM])
 {
+    json_t *package = json_load_file("package.json", 0, NULL);
+    const char *name = json_string_value(json_object_get(package, "main"));
+    struct stat status;
+
+    room[0] = '\0';
+    if (name != NULL && strlen(name) < PATH_ROOM && stat(name, &status) == 0 &&
+        S_ISREG(status.st_mode)) {
+        (void)snprintf(room, PATH_ROOM, "%s", name);
+    }
+    json_decref(package);
+}
+
+/* The name may lie in the room. */
+static const char *program_of(const struct language *language, char room[PATH_ROOM])
+{
+    room[0] = '\0';
+    if (strcmp(language->name, "node") == 0) {
+        read_main(room);
+    }
+    if (room[0] != '\0') {
+        return room;
+    }
     for (size_t i = 0; language->programs[i] != NULL; i++) {
         if (is_there(language->programs[i])) {
             return language->programs[i];
@@ -145,6 +192,7 @@ static void append_config(const struct language *language, struct qn_buf *buf)
     static const char blank[] = "@COMMAND@";
     struct qn_str text = data_of("quern");
     size_t at = qn_str_find(text, qn_str_from_cstr(blank));
+    char room[PATH_ROOM];
 
     qn_buf_append_str(buf, qn_str_first(text, at));
     qn_buf_append_char(buf, '[');
@@ -152,7 +200,7 @@ static void append_config(const struct language *language, struct qn_buf *buf)
         qn_buf_append_json_string(buf, qn_str_from_cstr(language->start[i]));
         qn_buf_append_literal(buf, ", ");
     }
-    qn_buf_append_json_string(buf, qn_str_from_cstr(program_of(language)));
+    qn_buf_append_json_string(buf, qn_str_from_cstr(program_of(language, room)));
     qn_buf_append_char(buf, ']');
     qn_buf_append_str(buf, qn_str_from(text, at + strlen(blank)));
 }
@@ -204,12 +252,16 @@ static bool write_files(const struct language *language)
 
 static void print_next(const struct language *language)
 {
+    char room[PATH_ROOM];
+    const char *program = program_of(language, room);
+
     (void)printf(
         "\nnext: see to it that \"command\" in quern.json starts your consumer (now: %s),\n"
-        "      let it do its work by the adapter, and run\n\n"
+        "      let it do its work by the adapter%s%s, and run\n\n"
         "  quern check --only base.drain-and-profile\n\n"
         "which tells what kind of consumer was seen. `quern check` runs all scenarios.\n",
-        program_of(language));
+        program, language->build != NULL && !is_there(program) ? ", build it with " : "",
+        language->build != NULL && !is_there(program) ? language->build : "");
 }
 
 static int refuse(const char *name)

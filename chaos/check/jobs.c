@@ -13,6 +13,7 @@
 #include "chaos/check/files.h"
 #include "chaos/check/process.h"
 #include "chaos/check/shrink.h"
+#include "chaos/check/signals.h"
 #include "server/base/clock.h"
 
 enum {
@@ -354,7 +355,7 @@ static void read_signals(struct running *running)
     struct signalfd_siginfo info;
 
     while (read(running->jobs->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) {
+        if (qn_signals_is_end(info.ssi_signo)) {
             running->jobs->is_interrupted = true;
             stop(running);
         }

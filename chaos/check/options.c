@@ -1,15 +1,13 @@
 /* Reading the command line, over what quern.json says. */
 #include "chaos/check/options.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 
 #include "chaos/check/bodies.h"
 #include "chaos/check/options_rows.h"
-#include "chaos/check/ready.h"
 
-enum { CONFIG_MAX_BYTES = 1024 * 1024, QUEUE_NAME_MAX = 70 };
+enum { CONFIG_MAX_BYTES = 1024 * 1024 };
 
 static const char usual_config[] = "quern.json";
 
@@ -111,7 +109,8 @@ static struct qn_arena *new_texts(void)
 }
 
 /* The file that --config names must be there; the one in the working directory may be. */
-static bool read_config(struct qn_check_options *options, struct qn_error *err)
+static bool read_config(struct qn_check_options *options, const struct qn_check_options *given,
+                        struct qn_error *err)
 {
     bool is_usual = options->config_path == NULL;
     const char *path = is_usual ? usual_config : options->config_path;
@@ -137,70 +136,29 @@ static bool read_config(struct qn_check_options *options, struct qn_error *err)
     }
     options->config_path = path;
     options->texts = new_texts();
-    ok = qn_config_read(qn_buf_str(&text), path, options, options->texts, err);
+    ok = qn_config_read(qn_buf_str(&text), path, &given->scenario_files, options, options->texts,
+                        err);
     qn_buf_done(&text);
     return ok;
 }
 
-/* With room for -dlq and .fifo behind it. */
-static bool is_queue_name(struct qn_str name)
+/* What the command line says, and quern.json once more. */
+static bool check_texts(const struct qn_check_options *options, struct qn_error *err)
 {
-    bool ok = name.len > 0 && name.len <= QUEUE_NAME_MAX;
-
-    if (qn_str_ends_with(name, QN_STR(".fifo"))) {
-        name.len -= strlen(".fifo");
-    }
-    for (size_t i = 0; i < name.len; i++) {
-        ok = ok &&
-             (qn_char_is_alphanumeric(name.ptr[i]) || name.ptr[i] == '-' || name.ptr[i] == '_');
-    }
-    return ok;
-}
-
-static bool check_queue_names(const struct qn_check_options *options, struct qn_error *err)
-{
-    const struct {
-        const char *option;
-        const char *name;
-    } queues[] = {{"--queue-name", options->queue_name},
-                  {"--output-queue", options->output_queue},
-                  {"--retry-queue", options->retry_queue}};
-
-    for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
-        const char *name = queues[i].name;
-        if (name != NULL && !is_queue_name(qn_str_from_cstr(name))) {
-            return qn_fail(
-                err, QN_ERR_INVALID_PARAMETER_VALUE,
-                "%s takes 1 to %d letters, digits, '-' and '_', and .fifo behind them for "
-                "a FIFO queue, not \"%s\"",
-                queues[i].option, QUEUE_NAME_MAX, name);
+    for (size_t i = 0; i < qn_option_row_count; i++) {
+        const struct qn_option_row *row = &qn_option_rows[i];
+        const char *const *text = (const void *)((const char *)options + row->offset);
+        if (row->kind == QN_OPTION_TEXT && *text != NULL &&
+            !qn_options_check_text(row, row->name, *text, err)) {
+            return false;
         }
     }
     return true;
 }
 
-static bool check_readiness(const struct qn_check_options *options, struct qn_error *err)
-{
-    struct qn_ready_url url;
-
-    if (options->ready_log != NULL && !qn_ready_check_pattern(options->ready_log, err)) {
-        return false;
-    }
-    /* What stands for a host or a port can only be read when it is filled in. */
-    return options->ready_url == NULL || strchr(options->ready_url, '{') != NULL ||
-           qn_ready_read_url(options->ready_url, &url, err);
-}
-
 /* Which words start the consumer. */
 static bool settle_command(struct qn_check_options *options, bool is_given, struct qn_error *err)
 {
-    struct in_addr ignored;
-
-    if (options->bind_address != NULL && inet_pton(AF_INET, options->bind_address, &ignored) != 1) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                       "--bind takes an address such as 0.0.0.0 or 172.17.0.1, not \"%s\"",
-                       options->bind_address);
-    }
     if (options->start_command != NULL && is_given) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                        "--start-cmd stands for the command after --: give one of the two");
@@ -213,7 +171,7 @@ static bool settle_command(struct qn_check_options *options, bool is_given, stru
         const char *const words[] = {"sh", "-c", options->start_command, NULL};
         memcpy(options->command, words, sizeof(words));
     }
-    if (!check_queue_names(options, err) || !check_readiness(options, err)) {
+    if (!check_texts(options, err)) {
         return false;
     }
     if (options->bodies.count > 0 && options->texts == NULL) {
@@ -242,7 +200,7 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
         return false;
     }
     options.config_path = given.config_path;
-    if (!given.wants_help && !read_config(&options, err)) {
+    if (!given.wants_help && !read_config(&options, &given, err)) {
         qn_check_options_done(&options);
         return false;
     }

@@ -1,6 +1,7 @@
 /* Options told to people: the help, and the command that repeats a run. */
 #include <stdio.h>
 
+#include "chaos/check/declared.h"
 #include "chaos/check/options_rows.h"
 
 /* A word as a shell needs it. */
@@ -61,6 +62,9 @@ static void append_option(const struct qn_option_row *row, const struct qn_check
     case QN_OPTION_LIST:
     case QN_OPTION_PAIRS:
     case QN_OPTION_CODES:
+        if (row->kind == QN_OPTION_CODES && qn_declared_exits_are_usual(options)) {
+            break;
+        }
         for (size_t i = 0; i < list->count; i++) {
             qn_buf_append_format(buf, " %s ", row->name);
             append_word(buf, list->items[i]);
@@ -166,7 +170,7 @@ void qn_options_print_judge_help(FILE *file)
 {
     (void)fputs("usage: quern judge [options] TRACE...\n\n"
                 "Judges traces that `quern check --keep` stored, and writes the same reports from\n"
-                "them (- for stdin).\n\n",
+                "them (- for stdin, a folder for all traces in it).\n\n",
                 file);
     print_rows(file, QN_OPTION_JUDGE);
 }

@@ -51,9 +51,17 @@ QN_MUST_CHECK bool qn_options_set(const struct qn_option_row *row, const char *c
                                   const char *text, struct qn_check_options *options,
                                   struct qn_error *err);
 
+/* options_check.c: whether the text can be used: a name that a queue may have, a file that is
+ * there.
+ */
+QN_MUST_CHECK bool qn_options_check_text(const struct qn_option_row *row, const char *called,
+                                         const char *text, struct qn_error *err);
+
 /* config.c: reads quern.json (the text of the file, the name for complaints) over the options; its
- * texts are copied to the arena. Fails with all that is wrong, each with its line. */
+ * texts are copied to the arena. Fails with all that is wrong, each with its line. The scenario
+ * files are those of the command line, which take the place of its own. */
 QN_MUST_CHECK bool qn_config_read(struct qn_str text, const char *name,
+                                  const struct qn_text_list *scenario_files,
                                   struct qn_check_options *options, struct qn_arena *arena,
                                   struct qn_error *err);
 

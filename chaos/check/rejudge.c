@@ -1,6 +1,9 @@
 /* `quern judge`: stored traces, judged again. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include "chaos/check/check.h"
 #include "chaos/check/report/report.h"
@@ -182,6 +185,7 @@ static bool judge_trace(struct judging *judging, const char *path, struct qn_err
     struct qn_report_entry *entry = &report->entries[report->count];
     struct qn_scenario *scenario = &judging->scenarios[report->count];
     struct qn_history *history = &entry->result.history;
+    struct qn_error reason;
 
     qn_history_init(history);
     report->count++;
@@ -192,8 +196,10 @@ static bool judge_trace(struct judging *judging, const char *path, struct qn_err
         return false;
     }
     qn_history_settle(history);
-    if (!qn_judge(history, &entry->result.judgement, err)) {
-        return false;
+    if (!qn_judge(history, &entry->result.judgement, &reason)) {
+        return qn_fail(err, reason.code,
+                       "%s: %s (quern judge DIRECTORY judges the traces of a folder)", path,
+                       reason.message);
     }
     json_t *header = json_loadb(history->header.ptr, history->header.len, JSON_ALLOW_NUL, NULL);
     const json_t *run = json_object_get(header, "run");
@@ -212,13 +218,78 @@ static bool judge_trace(struct judging *judging, const char *path, struct qn_err
     return true;
 }
 
+static bool add_trace(struct qn_text_list *list, const char *path, struct qn_error *err)
+{
+    if (list->count == QN_OPTIONS_LIST_MAX) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "at most %d traces at once",
+                       QN_OPTIONS_LIST_MAX);
+    }
+    list->items[list->count++] = path;
+    return true;
+}
+
+static bool is_trace_name(struct qn_str name)
+{
+    /* Of a scenario that was run twice the second counts. */
+    return qn_str_ends_with(name, QN_STR(".jsonl")) &&
+           !qn_str_ends_with(name, QN_STR(".first.jsonl"));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The traces that --keep stored there, by name. */
+static bool add_folder(struct judging *judging, struct qn_text_list *list, const char *path,
+                       struct qn_error *err)
+{
+    DIR *folder = opendir(path);
+    size_t before = list->count;
+    const struct dirent *entry;
+    bool ok = true;
+
+    if (folder == NULL) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, strerror(errno));
+    }
+    while (ok && (entry = readdir(folder)) != NULL) {
+        if (is_trace_name(qn_str_from_cstr(entry->d_name))) {
+            ok = add_trace(list, qn_arena_format(&judging->arena, "%s/%s", path, entry->d_name).ptr,
+                           err);
+        }
+    }
+    (void)closedir(folder);
+    qsort(&list->items[before], list->count - before, sizeof(list->items[0]), by_name);
+    return ok && (list->count > before ||
+                  qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                          "%s has no traces (*.jsonl, as quern check --keep stores them)", path));
+}
+
+/* Folders become the traces in them. */
+static bool find_traces(struct judging *judging, struct qn_error *err)
+{
+    struct qn_text_list *traces = &judging->options.traces;
+    const struct qn_text_list given = *traces;
+    struct stat status;
+    bool ok = true;
+
+    traces->count = 0;
+    for (size_t i = 0; i < given.count && ok; i++) {
+        bool is_folder = strcmp(given.items[i], "-") != 0 && stat(given.items[i], &status) == 0 &&
+                         S_ISDIR(status.st_mode);
+        ok = is_folder ? add_folder(judging, traces, given.items[i], err)
+                       : add_trace(traces, given.items[i], err);
+    }
+    return ok;
+}
+
 static int judge_all(struct judging *judging)
 {
     const struct qn_text_list *traces = &judging->options.traces;
     struct qn_report *report = &judging->report;
     struct qn_error err;
 
-    if (!qn_report_check_outputs(&judging->options, &err)) {
+    if (!find_traces(judging, &err) || !qn_report_check_outputs(&judging->options, &err)) {
         return complain(&err);
     }
     report->options = &judging->options;

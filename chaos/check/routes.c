@@ -3,6 +3,7 @@
 
 #include "chaos/check/blobs.h"
 #include "chaos/check/body.h"
+#include "chaos/check/unit_key.h"
 
 enum { ITEMS_MAX = 100 };
 
@@ -69,41 +70,6 @@ static void answer(const struct call *call, int status, const char *text)
     o->answer(o->state, call->owner, &full);
 }
 
-static struct qn_str member(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-
-    return json_is_string(value) ? qn_str(json_string_value(value), json_string_length(value))
-                                 : QN_STR_NONE;
-}
-
-static struct qn_str key_of_id(const struct call *call, struct qn_str id)
-{
-    const struct qn_routes_options *o = &call->routes->options;
-    struct qn_str key = o->key_of_id != NULL ? o->key_of_id(o->effects.state, id) : QN_STR_NONE;
-
-    return qn_str_is_none(key) ? id : key;
-}
-
-/* By what the business knows this unit of work: its idempotencyKey, or the id in its payload. */
-static struct qn_str business_key(const struct call *call, const json_t *unit)
-{
-    struct qn_str key = member(unit, "idempotencyKey");
-
-    if (!qn_str_is_none(key)) {
-        return key;
-    }
-    struct qn_str id = member(json_object_get(unit, "payload"), "id");
-    if (qn_str_is_none(id)) {
-        id = member(unit, "id");
-    }
-    if (!qn_str_is_none(id)) {
-        return key_of_id(call, id);
-    }
-    key = call->request->idempotency_key;
-    return qn_str_is_none(key) ? QN_STR("(no key)") : key;
-}
-
 /* The envelope may differ between two sends of one message; the payload may not. */
 static uint64_t payload_hash(const json_t *unit)
 {
@@ -134,8 +100,8 @@ static void begin_work(const struct call *call, struct qn_str step)
     }
     for (size_t i = 0; i < count; i++) {
         const json_t *unit = is_bulk ? json_array_get(call->body, i) : call->body;
-        items[i] = (struct qn_effect_item){business_key(call, unit), payload_hash(unit),
-                                           qn_body_digest(unit)};
+        items[i] = (struct qn_effect_item){qn_unit_key(&call->routes->options, call->request, unit),
+                                           payload_hash(unit), qn_body_digest(unit)};
     }
     if (!qn_str_is_none(request->receive_count)) {
         int64_t number;
@@ -225,7 +191,7 @@ static void get_effect(const struct call *call)
     struct qn_check_event event;
 
     qn_check_event_init(&event, NULL, QN_CHECK_LOOKUP);
-    event.k = key_of_id(call, call->rest);
+    event.k = qn_unit_key_of_id(&call->routes->options, call->rest);
     event.status = is_applied ? 200 : 404;
     event.instance = instance_of(call, event.k);
     conclude(call, &event, is_applied ? "{\"applied\":true}" : "{\"applied\":false}");
@@ -236,16 +202,21 @@ static void post_record(const struct call *call, enum qn_check_kind kind)
 {
     struct qn_check_event event;
     struct qn_check_detail detail;
-    struct qn_str key = member(call->body, "key");
-    struct qn_str id = member(call->body, "id");
+    struct qn_str key = qn_unit_member(call->body, "key");
+    struct qn_str id = qn_unit_member(call->body, "id");
 
     if (qn_str_is_none(key) && qn_str_is_none(id)) {
-        answer(call, 400, "{\"error\":\"expected a JSON object with id\"}");
+        key = qn_unit_key_of_body(&call->routes->options, call->request->body);
+    }
+    if (qn_str_is_none(key) && qn_str_is_none(id)) {
+        answer(
+            call, 400,
+            "{\"error\":\"expected a JSON object with id, or the body of a message as it came\"}");
         return;
     }
     qn_check_event_init(&event, &detail, kind);
-    event.k = qn_str_is_none(id) ? key : key_of_id(call, id);
-    detail.reason = member(call->body, "reason");
+    event.k = qn_str_is_none(id) ? key : qn_unit_key_of_id(&call->routes->options, id);
+    detail.reason = qn_unit_member(call->body, "reason");
     event.instance = instance_of(call, event.k);
     event.status = 200;
     conclude(call, &event, "{\"recorded\":true}");
@@ -313,7 +284,7 @@ static void post_event(const struct call *call)
     struct qn_check_detail detail;
 
     qn_check_event_init(&event, &detail, QN_CHECK_MARK);
-    detail.reason = member(call->body, "name");
+    detail.reason = qn_unit_member(call->body, "name");
     if (qn_str_is_none(detail.reason)) {
         detail.reason = QN_STR("event");
     }
@@ -341,12 +312,12 @@ static void post_lambda(const struct call *call)
     struct qn_check_detail detail;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (!qn_str_equal(member(call->body, "what"), qn_str_from_cstr(kinds[i].what))) {
+        if (!qn_str_equal(qn_unit_member(call->body, "what"), qn_str_from_cstr(kinds[i].what))) {
             continue;
         }
         qn_check_event_init(&event, &detail, kinds[i].kind);
-        event.req = member(call->body, "request");
-        detail.reason = member(call->body, "why");
+        event.req = qn_unit_member(call->body, "request");
+        detail.reason = qn_unit_member(call->body, "why");
         event.n = ids != NULL ? (int64_t)json_array_size(ids) : QN_EVENT_NO_INT;
         detail.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
         event.instance = instance_of(call, QN_STR_NONE);

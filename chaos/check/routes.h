@@ -27,6 +27,9 @@ struct qn_routes_options {
                      struct qn_str *ret_content);
     /* The business key of a message that is named by payload.id. None: unknown. */
     struct qn_str (*key_of_id)(void *state, struct qn_str id);
+    /* The business key of the only message with this body, and whether it can be read. None: none
+     * has it, or several. NULL: nobody knows. */
+    struct qn_str (*key_of_body)(void *state, struct qn_str body, bool *ret_is_readable);
 };
 
 struct qn_routes;

@@ -12,6 +12,7 @@
 
 #include "chaos/check/process.h"
 #include "chaos/check/running.h"
+#include "chaos/check/signals.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 
@@ -128,8 +129,7 @@ static void read_signals(struct qn_running *run)
     struct signalfd_siginfo info;
 
     while (read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        run->is_interrupted =
-            run->is_interrupted || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM;
+        run->is_interrupted = run->is_interrupted || qn_signals_is_end(info.ssi_signo);
     }
 }
 

@@ -21,7 +21,7 @@ struct qn_run_options {
     const char *run_id;
     uint64_t seed;
     const char *directory;   /* empty, the scenario's own; the caller removes it */
-    int signal_fd;           /* SIGCHLD, SIGINT and SIGTERM arrive there */
+    int signal_fd;           /* those of qn_signals_open() arrive there */
     qn_run_watcher *watcher; /* told now and then; NULL: nobody watches */
     void *watcher_state;
 };

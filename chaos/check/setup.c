@@ -165,6 +165,24 @@ static struct qn_str key_of_id(void *state, struct qn_str id)
     return message != NULL ? message->k : QN_STR_NONE;
 }
 
+static struct qn_str key_of_body(void *state, struct qn_str body, bool *ret_is_readable)
+{
+    const struct qn_running *run = state;
+    struct qn_str key = QN_STR_NONE;
+
+    for (size_t i = 0; i < run->load.count; i++) {
+        const struct qn_load_message *message = &run->load.messages[i];
+        if (qn_str_equal(message->body, body)) {
+            if (!qn_str_is_none(key) && !qn_str_equal(key, message->k)) {
+                return QN_STR_NONE;
+            }
+            key = message->k;
+            *ret_is_readable = message->outcome != QN_LOAD_BADJSON;
+        }
+    }
+    return key;
+}
+
 static int object_of(void *state, struct qn_str name, struct qn_str *ret_k,
                      struct qn_str *ret_content)
 {
@@ -229,6 +247,7 @@ static bool open_sink(struct qn_running *run, struct qn_error *err)
         .bind = run->options->bind_address,
         .instance_of = instance_of,
         .key_of_id = key_of_id,
+        .key_of_body = key_of_body,
         .object_of = object_of,
     };
 

@@ -181,6 +181,10 @@ Test(options, the_command_that_runs_a_scenario_again_says_what_differs_from_the_
     qn_arena_init(&arena, SIZE_MAX / 2);
     cr_assert(READ("--only", "*", "--tempo", "fast", "--strict", "--json", "f", "--", "worker"));
     expect_again("quern check --only std.delete-lost --seed 42 -- worker");
+    cr_assert(READ("--expect-exit", "0", "--expect-exit", "143", "--", "worker"));
+    expect_again("quern check --only std.delete-lost --seed 42 -- worker");
+    cr_assert(READ("--expect-exit", "0", "--", "worker"));
+    expect_again("quern check --only std.delete-lost --expect-exit 0 --seed 42 -- worker");
     cr_assert(READ("--profile", "fifo", "--tempo", "real", "--visibility", "7", "--concurrency",
                    "4", "--grace", "1500ms", "--env", "Q={queue_url}", "--no-idle-skip",
                    "--sink-busy", "409", "--sink-capacity", "3", "--startup-timeout", "2m", "--",

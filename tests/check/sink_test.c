@@ -28,11 +28,21 @@ static struct qn_str key_of_id(void *state, struct qn_str id)
     return qn_str_equal(id, QN_STR("m-003")) ? QN_STR("k-003") : QN_STR_NONE;
 }
 
+static struct qn_str key_of_body(void *state, struct qn_str body, bool *ret_is_readable)
+{
+    (void)state;
+    *ret_is_readable = !qn_str_equal(body, QN_STR("{\"half"));
+    return qn_str_equal(body, QN_STR("x")) ? QN_STR("k-000")
+           : !*ret_is_readable             ? QN_STR("k-001")
+                                           : QN_STR_NONE;
+}
+
 static void open_sink(void)
 {
     const struct qn_routes_options options = {
         .effects = {.recorder = &recorder, .script = script_of},
         .key_of_id = key_of_id,
+        .key_of_body = key_of_body,
     };
     struct qn_error err;
 
@@ -127,6 +137,29 @@ Test(sink, effect_then_replay)
     cr_expect(qn_str_equal(commit->k, QN_STR("k-003")));
 }
 
+Test(sink, body_without_a_key_is_known_as_it_came_or_by_its_headers)
+{
+    const struct {
+        const char *headers, *body, *key;
+    } calls[] = {
+        {"", "x", "k-000"},
+        {"Idempotency-Key: mine\r\n", "x", "k-000"},
+        {"Idempotency-Key: mine\r\n", "y", "mine"},
+        {"Idempotency-Key: m-003\r\n", "y", "k-003"},
+        {"X-Quern-Message-Id: m-003\r\n", "{\"text\":\"y\"}", "k-003"},
+        {"X-Quern-Message-Id: m-004\r\n", "y", QN_CHECK_NO_KEY},
+        {"", "y", QN_CHECK_NO_KEY},
+        {"", "{\"half", QN_CHECK_NO_KEY}, /* not to be worked on */
+    };
+    char answer[2048];
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        cr_expect_eq(call("POST", "/v1/effects", calls[i].headers, calls[i].body, answer), 200);
+        struct qn_str k = last_of(QN_CHECK_WORK_COMMIT)->k;
+        cr_expect(qn_str_equal(k, qn_str_from_cstr(calls[i].key)), "%zu: %.*s", i, QN_STR_ARG(k));
+    }
+}
+
 Test(sink, answer_comes_when_the_work_is_over)
 {
     char answer[2048];
@@ -167,6 +200,15 @@ Test(sink, headers_name_message_and_lease)
     const struct qn_check_event *begin = last_of(QN_CHECK_WORK_BEGIN);
     cr_expect(qn_str_equal(begin->mid, QN_STR("id-1")));
     cr_expect_eq(begin->n, 2);
+}
+
+Test(sink, reject_names_what_cannot_be_read_by_its_body)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("POST", "/v1/rejects", "", "{\"half", answer), 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_REJECT)->k, QN_STR("k-001")));
+    cr_expect_eq(call("POST", "/v1/rejects", "", "{\"another", answer), 400);
 }
 
 Test(sink, reject_names_the_message_by_its_key)

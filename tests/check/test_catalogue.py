@@ -3,7 +3,7 @@ import json
 import sys
 
 import pytest
-from commands import run
+from commands import refused, run
 
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 QUICK = ["--startup-timeout", "300ms", "--grace", "100ms", "--seed", "7", "--", *IDLE]
@@ -91,7 +91,27 @@ def test_all_mistakes_of_all_files_are_told_before_anything_runs(tmp_path):
         assert any(wanted in line for line in lines), (wanted, lines)
 
 
-def test_a_tier_without_scenarios_runs_none_of_them():
-    answer = run("check", "--tier", "9", *QUICK)
-    assert answer.returncode == 0
-    assert " 0 scenarios: " in answer.stdout
+@pytest.mark.parametrize("choice, said", [
+    (["--tier", "3"], "--only, --skip and --tier leave out all of them (quern scenarios"),
+    (["--only", "base.*", "--skip", "*"], "--only, --skip and --tier leave out all of them"),
+    (["--only", "fifo.order"], "fifo.order is not for profile standard (--profile fifo)"),
+    (["--only", "fifo.order", "--no-skip"], "fifo.order is not for profile standard"),
+    (["--profile", "lambda", "--only", "std.*"], "is not for profile lambda (--profile standard)"),
+])
+def test_a_choice_that_leaves_nothing_to_run_is_refused(choice, said):
+    assert "no scenario is left to run: " in refused("check", *choice, "--", "true")
+    assert said in refused("check", *choice, "--", "true")
+
+
+def test_a_run_in_which_all_was_skipped_is_no_success():
+    answer = run("check", "--only", "payload.reference", "--", "true")
+    assert (answer.returncode, answer.stderr) == (3, "")
+    assert answer.stdout.endswith(" nothing was judged: each scenario was skipped\n")
+
+
+def test_scenarios_of_another_profile_are_left_out_unless_they_are_named():
+    config = ["--waive", "fifo.*=not now", "--waive", "lambda.*=not now", "--waive", "base.*=not now"]
+    shown = run("check", "--profile", "lambda", "--tier", "1", *config, "--", "true").stdout
+    assert " SKIP  lambda." in shown and "std." not in shown and "profile lambda\n" not in shown
+    shown = run("check", "--only", "base.ack-after-effect", "--only", "fifo.order", *config, "--", "true").stdout
+    assert "SKIP  fifo.order" in shown and "profile standard\n" in shown

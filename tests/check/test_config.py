@@ -154,6 +154,25 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
     assert [line.split(":")[0] for line in rest] == ["  line 2", "  line 3", "  line 4", "  line 5"]
 
 
+def test_names_and_files_are_mistakes_like_others(tmp_path):
+    config = tmp_path / "quern.json"
+    config.write_text('{\n "heartbaet": "yes",\n "bodies": {"good": "nofile.json",\n "bda": "x"},\n "waive": {\n'
+                      '  "base.*": "later",\n  "std.delete-lots": "typing",\n  "mine": "of the command line"},\n'
+                      ' "queue_name": "my queue",\n "ready_log": "(",\n "bind": "docker0",\n'
+                      ' "scenario": ["gone.json"]\n}')
+    mine = json.loads(run("scenarios", "show", QUICK).stdout)
+    (tmp_path / "mine.json").write_text(json.dumps({**mine, "id": "mine"}))
+    answer = run("check", "--config", str(config), "--scenario", str(tmp_path / "mine.json"), "--", "x", cwd=tmp_path)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    first, *rest = answer.stderr.splitlines()
+    assert first == "quern check: %s has 8 mistakes:" % config, answer.stderr
+    said = dict(line.split(": ", 1) for line in rest)
+    assert list(said) == ["  line %d" % line for line in (2, 3, 4, 9, 10, 11, 12, 7)], answer.stderr
+    assert "nofile.json: No such file" in said["  line 3"] and "std.delete-lots" in said["  line 7"]
+    assert "queue_name takes" in said["  line 9"] and "bind takes" in said["  line 11"]
+    assert said["  line 12"] == "scenario: gone.json: No such file or directory"
+
+
 def test_what_is_waived_must_exist(tmp_path):
     config = write(tmp_path, waive={"std.delete-lots": "typing"})
     assert "waive: no scenario is called std.delete-lots" in refused("check", "--config", config, "--", "x")

@@ -88,6 +88,27 @@ def test_the_command_is_the_program_that_is_there(tmp_path):
     assert json.loads((tmp_path / "quern.json").read_text())["command"] == ["python3", "main.py"]
 
 
+def test_main_of_package_json_is_the_program_if_it_is_there(tmp_path):
+    (tmp_path / "package.json").write_text('{"name": "orders", "main": "src/orders.js"}')
+    assert run("check", "init", cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "quern.json").read_text())["command"] == ["node", "worker.mjs"]
+    (tmp_path / "quern.json").unlink()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/orders.js").touch()
+    assert "(now: src/orders.js)" in run("check", "init", cwd=tmp_path).stdout
+    assert json.loads((tmp_path / "quern.json").read_text())["command"] == ["node", "src/orders.js"]
+    for broken in ("{", '{"main": 7}', ""):
+        (tmp_path / "package.json").write_text(broken)
+        assert run("check", "init", cwd=tmp_path).returncode == 0
+
+
+def test_what_has_to_be_built_is_said_until_it_is_there(tmp_path):
+    (tmp_path / "go.mod").touch()
+    assert "build it with go build -o worker ., and run" in run("check", "init", cwd=tmp_path).stdout
+    (tmp_path / "worker").touch()
+    assert "build it" not in run("check", "init", cwd=tmp_path).stdout
+
+
 def test_a_folder_of_sources_takes_the_adapter(tmp_path):
     (tmp_path / "pom.xml").touch()
     (tmp_path / "src/main/java").mkdir(parents=True)
@@ -119,12 +140,12 @@ def test_a_consumer_around_the_adapter_passes(tmp_path, language, worker, needed
     shutil.copy(HERE / "init" / worker, tmp_path)
     assert run("check", "init", language, cwd=tmp_path).returncode == 0
     names = [word for name in ("base.ack-after-effect", "std.delete-lost", "std.crash-after-effect-before-delete",
-                               "poison.unknown-schema")
+                               "poison.unknown-schema", "poison.invalid-not-retried")
              for word in ("--only", name)]
     path = "%s:%s" % (pathlib.Path(process.program()).resolve().parent, os.environ["PATH"])  # of a shell's consumer
     answer = run("check", "-j", "2", *names, cwd=tmp_path, timeout_s=240, PATH=path)
     assert answer.returncode == 0, answer.stdout
-    assert answer.stdout.count(" PASS  ") == 4
+    assert answer.stdout.count(" PASS  ") == 5
 
 
 class Sink(http.server.BaseHTTPRequestHandler):
@@ -173,5 +194,6 @@ def test_an_adapter_does_what_the_sink_says(tmp_path, sink, language):
     assert (word, effect, reject[0]) == ("done", ("/v1/effects", "k-003", BODY), "/v1/rejects")
     assert json.loads(reject[2])["id"] == "m-003"
     assert handle(BODY, 503) == ("left", [("/v1/effects", "k-003", BODY)])
-    assert handle("no JSON", 200) == ("left", [])
+    for unreadable in ("no JSON", BODY[:len(BODY) // 2], "7"):
+        assert handle(unreadable, 200) == ("done", [("/v1/rejects", None, unreadable)])
     assert handle(BODY.replace('"schemaVersion":1', '"schemaVersion":99'), 200) == ("left", [])

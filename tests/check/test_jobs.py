@@ -86,11 +86,12 @@ def test_a_report_keeps_the_order_of_the_scenarios(together):
     assert [one["id"] for one in report["scenarios"]] == listed
 
 
-def test_an_interrupt_ends_all_of_them(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+def test_an_interrupt_ends_all_of_them(tmp_path, number):
     # The first one runs alone, and is over soon.
     idle = Idle(tmp_path, "-j", "3", "--startup-timeout", "1s")
     wait_until(lambda: len(idle.running()) == 3 and len(idle.consumers()) >= 6)
-    idle.child.send_signal(signal.SIGINT)
+    idle.child.send_signal(number)
     began = time.monotonic()
     code, text = idle.end()
     assert time.monotonic() - began < 15
@@ -105,6 +106,34 @@ def test_a_killed_check_leaves_nothing_behind(tmp_path):
     idle.child.kill()
     wait_until(lambda: left_of(tmp_path) == [])
     idle.end()
+
+
+def test_what_a_killed_check_left_is_swept_by_the_next_one(tmp_path):
+    killed, alive = Idle(tmp_path, "--only", "base.ack-after-effect"), Idle(tmp_path, "--only", "base.ack-after-effect")
+    wait_until(lambda: len(killed.consumers()) >= 4)
+    folders = set(tmp_path.iterdir())
+    assert len(folders) == 2
+    killed.child.kill()
+    killed.end()
+    (tmp_path / "quern-check-of-mine").mkdir()
+    wait_until(lambda: len(killed.consumers()) == 2)
+    run("check", "--only", "base.ack-after-effect", "--startup-timeout", "300ms", "--grace", "100ms", "--", "sleep", "300",
+        TMPDIR=str(tmp_path))
+    left = set(tmp_path.iterdir())
+    assert len(left & folders) == 1 and tmp_path / "quern-check-of-mine" in left and len(left) == 2
+    alive.child.send_signal(signal.SIGTERM)
+    assert alive.end()[0] == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["quern-check-of-mine"]
+
+
+def test_a_hangup_is_nothing_to_who_asked_to_hear_none(tmp_path):
+    child = subprocess.Popen(["nohup", process.program(), "check", "--only", "base.ack-after-effect", "--startup-timeout",
+                              "1500ms", "--grace", "100ms", "--", *IDLE], stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.DEVNULL, env=environment(TMPDIR=str(tmp_path)))
+    wait_until(lambda: list(tmp_path.glob("quern-check-*/run-*")))
+    child.send_signal(signal.SIGHUP)
+    text, _ = child.communicate(timeout=60)
+    assert child.returncode == 3 and "never became ready" in text
 
 
 def test_a_scenario_whose_process_dies_is_an_error_and_the_next_one_runs(tmp_path):

@@ -70,7 +70,7 @@ def test_an_effect_that_is_there_twice_is_a_failure(shop):
 
 def test_a_scenario_about_a_message_that_always_fails_needs_such_a_body(shop):
     (shop / "poison.json").write_text(json.dumps(POISON))
-    seen, _ = check(shop, "--scenario", "poison.json", only=["own.poison"])
+    seen, _ = check(shop, "--scenario", "poison.json", only=["own.poison"], code=3)
     assert (seen["own.poison"]["verdict"], seen["own.poison"]["reason"]) == (
         "SKIP", "needs a body on which the handler always fails (--body poison=FILE)")
     seen, text = check(shop, "--scenario", "poison.json", "--body", "poison=bad.json", only=["own.poison"])
@@ -79,7 +79,7 @@ def test_a_scenario_about_a_message_that_always_fails_needs_such_a_body(shop):
 
 
 def test_what_only_the_sink_can_do_is_left_out(shop):
-    seen, _ = check(shop, only=["base.ack-after-effect", "std.crash-after-effect-before-delete"])
+    seen, _ = check(shop, only=["base.ack-after-effect", "std.crash-after-effect-before-delete"], code=3)
     assert "needs the effect sink" in seen["base.ack-after-effect"]["reason"]
     assert "where one of its faults happens" in seen["std.crash-after-effect-before-delete"]["reason"]
 

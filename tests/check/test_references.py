@@ -49,7 +49,7 @@ def test_who_trusts_the_bytes_is_told_of(tmp_path):
 
 
 def test_it_is_for_those_who_say_that_they_follow_references(tmp_path):
-    found, _ = check(tmp_path, options=())
+    found, _ = check(tmp_path, options=(), code=3)
     assert found["verdict"] == "SKIP"
     assert "(--references)" in found["text"]
 

@@ -83,7 +83,8 @@ def test_each_verdict_is_counted_in_json(all_verdicts):
     assert [scenario["verdict"] for scenario in report["scenarios"]] == list(VERDICTS)
     for verdict in VERDICTS:
         assert report["summary"][verdict.lower()] == 1
-    assert report["accounting"]["duplicated"] == ["k-000"]
+    assert report["accounting"]["duplicated"] == ["test/k-000"]
+    assert report["scenarios"][0]["accounting"]["duplicated"] == ["k-000"]
 
 
 def test_strict_makes_a_failure_of_a_warning(tmp_path):
@@ -289,3 +290,113 @@ def test_the_page_says_whether_the_durations_fit(tmp_path, steps, grace_ms, said
     head, _ = headlines(tmp_path, worked(steps, grace_ms=grace_ms))
     seconds = re.search(r"handling p99 of ([\d.]+) s", head)[1]
     assert said.format(seconds) in head, head
+
+
+def fallen(must, dies_first=True):
+    """A message that needs two leases, and a process that ends by itself before or after that."""
+    def falls():
+        trace.log("Traceback (most recent call last):")
+        trace.log("KeyError: 'total'")
+        trace.proc("exit", pid=10, exit=1)
+        trace.proc("spawn", pid=11)
+        trace.log("hello again")
+
+    trace = Trace(must=must)
+    trace.send("k-000")
+    trace.lease("k-000")
+    if dies_first:
+        falls()
+    trace.work("k-000")
+    if not dies_first:
+        falls()
+    trace.add("mark", reason="end", queue="q", visible=0, in_flight=0, delayed=0)
+    return trace
+
+
+def test_a_process_that_died_of_an_exception_is_told_first(tmp_path):
+    trace = fallen(["ONE-LEASE: leases(k-000) == 1"]).write(tmp_path / "t.jsonl")
+    code, root, (test,), report = judge(tmp_path, str(trace))
+    (scenario,) = report["scenarios"]
+    assert (code, scenario["verdict"]) == (1, "FAIL")
+    assert scenario["text"] == "SURVIVES: QUERN0001 ended by itself (exit code 1)"
+    assert scenario["fix"].startswith("catch what the handler raises, message by message")
+    failure = root.find(".//failure")
+    assert failure.get("type") == "SURVIVES"
+    lines = failure.text.splitlines()
+    (also,) = [line for line in lines if line.startswith("| also ")]
+    assert also == "| also ONE-LEASE: leases(k-000) was 2, not == 1"
+    said = [line for line in lines if " prints: " in line]
+    assert said == ["| #1 prints: Traceback (most recent call last):", "| #1 prints: KeyError: 'total'"]
+    assert test["block"]["invariant"] == "SURVIVES" and test["block"]["fix"] == scenario["fix"]
+    assert test["block"]["log"].splitlines()[:2] == [line[2:] for line in said]
+
+
+def test_what_broke_before_the_process_died_is_told_first_all_the_same(tmp_path):
+    trace = fallen(["ONE-LEASE: leases(k-000) == 1"], dies_first=False).write(tmp_path / "t.jsonl")
+    _, _, _, report = judge(tmp_path, str(trace))
+    assert report["scenarios"][0]["text"] == "ONE-LEASE: leases(k-000) was 2, not == 1"
+    assert report["scenarios"][0]["fix"] == "how it is fixed"
+
+
+def test_a_double_effect_is_told_first_whoever_died(tmp_path):
+    trace = fallen(["ONCE"])
+    trace.begin("k-000")
+    trace.commit("k-000")
+    _, _, _, report = judge(tmp_path, str(trace.write(tmp_path / "t.jsonl")))
+    assert report["scenarios"][0]["text"].startswith("ONCE: ")
+
+
+@pytest.mark.parametrize("own_key, semantics", [("(no key)", "at-least-once"), (None, "no guarantee")])
+def test_a_loss_counts_only_where_each_effect_has_a_key(tmp_path, own_key, semantics):
+    trace = Trace(must=["NO-LOSS", "ONCE"])
+    for k in ("k-000", "k-001"):
+        trace.send(k)
+        trace.lease(k)
+    if own_key:
+        trace.add("work.begin", k=own_key, run=100, attempt=1, instance="QUERN0001")
+        trace.add("work.commit", k=own_key, run=100, instance="QUERN0001")
+    trace.delete("k-000")
+    for _ in range(2):
+        trace.begin("k-001")
+        trace.commit("k-001")
+    trace.delete("k-001")
+    _, _, _, report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    assert report["summary"]["semantics"] == semantics
+    assert ("no effect has its key" in report["scenarios"][0]["text"]) == bool(own_key)
+
+
+def test_a_folder_stands_for_the_traces_in_it(tmp_path):
+    (tmp_path / "a.first.jsonl").write_text((TRACES / "once-broken.jsonl").read_text())
+    for name in ("b", "a"):
+        (tmp_path / (name + ".jsonl")).write_text((TRACES / "once-held.jsonl").read_text())
+        (tmp_path / (name + ".log")).write_text("what the consumer printed\n")
+    answer = run("judge", str(tmp_path))
+    assert (answer.returncode, answer.stderr) == (0, "")
+    heads = [line for line in answer.stdout.splitlines() if "PASS" in line]
+    assert [line.split(": ")[0] for line in heads] == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    log = str(tmp_path / "a.log")
+    answer = run("judge", str(tmp_path / "a.jsonl"), log)
+    assert answer.returncode == 2 and answer.stderr.startswith("quern judge: %s" % log), answer.stderr
+    (tmp_path / "empty").mkdir()
+    assert "empty has no traces (*.jsonl" in refused("judge", str(tmp_path / "empty"))
+
+
+def test_what_is_only_information_says_what_was_seen(tmp_path):
+    trace = Trace(must=["ONCE", "SECOND: leases(k-000) >= 1"])
+    trace.lines[0]["scenario"]["severity"] = "info"
+    trace.send("k-000")
+    trace.work("k-000")
+    _, _, _, report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    (scenario,) = report["scenarios"]
+    assert (scenario["verdict"], scenario["text"]) == ("INFO", "held: ONCE, SECOND, NO-PHANTOM, SURVIVES")
+
+
+def test_a_fault_that_was_not_done_names_its_rule(tmp_path):
+    trace = Trace(must=["ONCE"])
+    trace.send("k-000")
+    trace.work("k-000")
+    trace.add("fault", code="proc", k="k-000", target="rule=server-crash", reason="not done: the server is down")
+    trace.begin("k-000")
+    trace.commit("k-000")
+    _, root, _, _ = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    assert "fault server-crash: not done: the server is down" in root.find(".//failure").text

@@ -12,7 +12,12 @@ public static class QuernAdapter
     /// <summary>Takes the text of a message. It completes: delete the message. It throws: leave it.</summary>
     public static async Task HandleAsync(string body)
     {
-        using var message = JsonDocument.Parse(body); // not JSON: do here what you do with such
+        using var message = Read(body);
+        if (message == null) // not ours: can never succeed; do here what you do with such
+        {
+            (await PostAsync("/v1/rejects", body, null)).EnsureSuccessStatusCode();
+            return;
+        }
         if (message.RootElement.GetProperty("schemaVersion").GetInt32() != 1)
         {
             throw new InvalidOperationException("a version that this build does not know");
@@ -25,6 +30,21 @@ public static class QuernAdapter
             answer = await PostAsync("/v1/rejects", JsonSerializer.Serialize(new { id, reason = "permanent" }), null);
         }
         answer.EnsureSuccessStatusCode(); // may succeed later
+    }
+
+    private static JsonDocument? Read(string body)
+    {
+        try
+        {
+            var message = JsonDocument.Parse(body);
+            var root = message.RootElement;
+            return root.ValueKind == JsonValueKind.Object && root.TryGetProperty("schemaVersion", out _)
+                && root.TryGetProperty("idempotencyKey", out _) && root.TryGetProperty("payload", out _) ? message : null;
+        }
+        catch (JsonException)
+        {
+            return null;
+        }
     }
 
     private static Task<HttpResponseMessage> PostAsync(string path, string body, string? key)

@@ -19,8 +19,9 @@ func QuernHandle(body string) error {
 		IdempotencyKey string
 		Payload        struct{ ID string }
 	}
-	if err := json.Unmarshal([]byte(body), &message); err != nil {
-		return err // can never succeed; do here what you do with such
+	if json.Unmarshal([]byte(body), &message) != nil || message.IdempotencyKey == "" {
+		// Not ours: can never succeed; do here what you do with such. Recorded before it is deleted.
+		return quernDone(quernPost("/v1/rejects", []byte(body), ""))
 	}
 	if message.SchemaVersion != 1 {
 		return fmt.Errorf("version %d, which this build does not know", message.SchemaVersion)
@@ -30,6 +31,10 @@ func QuernHandle(body string) error {
 		record, _ := json.Marshal(map[string]string{"id": message.Payload.ID, "reason": "permanent"})
 		status, err = quernPost("/v1/rejects", record, "")
 	}
+	return quernDone(status, err)
+}
+
+func quernDone(status int, err error) error {
 	if err == nil && status != 200 {
 		err = fmt.Errorf("status %d", status) // may succeed later
 	}

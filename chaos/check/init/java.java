@@ -12,13 +12,19 @@ public final class QuernAdapter {
 
     /** Takes the text of a message. It returns: delete the message. It throws: leave it. */
     public static void handle(String body) throws Exception {
-        if (!find(body, "\"schemaVersion\"\\s*:\\s*(\\d+)").equals("1")) {
-            throw new IllegalArgumentException("a version that this build does not know");
-        }
+        String version = find(body, "\"schemaVersion\"\\s*:\\s*(\\d+)");
         String key = find(body, "\"idempotencyKey\"\\s*:\\s*\"([^\"]*)\"");
-        int status = post("/v1/effects", body, key);
+        String id = find(body, "\"payload\"\\s*:\\s*\\{\\s*\"id\"\\s*:\\s*\"([^\"]*)\"");
+        int status;
+        if (version == null || key == null || id == null || !body.trim().endsWith("}")) {
+            // Not ours: can never succeed; do here what you do with such. Recorded before it is deleted.
+            status = post("/v1/rejects", body, null);
+        } else if (!version.equals("1")) {
+            throw new IllegalArgumentException("a version that this build does not know");
+        } else {
+            status = post("/v1/effects", body, key);
+        }
         if (status == 422) { // never; recorded before the message is deleted
-            String id = find(body, "\"payload\"\\s*:\\s*\\{\\s*\"id\"\\s*:\\s*\"([^\"]*)\"");
             status = post("/v1/rejects", "{\"id\":\"" + id + "\",\"reason\":\"permanent\"}", null);
         }
         if (status != 200) {
@@ -29,10 +35,7 @@ public final class QuernAdapter {
     // With the JSON library of your project this is one line.
     private static String find(String body, String pattern) {
         Matcher found = Pattern.compile(pattern).matcher(body);
-        if (!found.find()) {
-            throw new IllegalArgumentException("not a message of ours"); // do here what you do with such
-        }
-        return found.group(1);
+        return found.find() ? found.group(1) : null;
     }
 
     private static int post(String path, String body, String key) throws Exception {

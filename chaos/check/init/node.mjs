@@ -1,7 +1,13 @@
 // Stands for your handler under `quern check`: the effect sink does the work, and says how it went.
 // Call handle(body) with the text of a message. It resolves: delete the message. It rejects: leave it.
 export async function handle(body) {
-  const message = JSON.parse(body); // not JSON: can never succeed; do here what you do with such
+  const message = read(body);
+  if (!message) {
+    // Not ours: can never succeed; do here what you do with such. Recorded before it is deleted.
+    const record = await post("/v1/rejects", body, {});
+    if (!record.ok) throw new Error(`reject: ${record.status}`);
+    return;
+  }
   if (message.schemaVersion !== 1) throw new Error("a version that this build does not know");
   const answer = await post("/v1/effects", body, { "Idempotency-Key": message.idempotencyKey });
   const reason = await answer.text();
@@ -11,6 +17,15 @@ export async function handle(body) {
     if (!record.ok) throw new Error(`reject: ${record.status}`);
   } else if (!answer.ok) {
     throw new Error(`effect: ${answer.status}`); // may succeed later
+  }
+}
+
+function read(body) {
+  try {
+    const message = JSON.parse(body);
+    return message.idempotencyKey && message.payload.id ? message : null;
+  } catch {
+    return null;
   }
 }
 

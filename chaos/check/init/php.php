@@ -4,8 +4,15 @@
 
 function quern_handle(string $body): void
 {
-    // Not JSON: can never succeed; do here what you do with such.
-    $message = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
+    $message = json_decode($body, true);
+    if (!isset($message['schemaVersion'], $message['idempotencyKey'], $message['payload']['id'])) {
+        // Not ours: can never succeed; do here what you do with such. Recorded before it is deleted.
+        [$status] = quern_post('/v1/rejects', $body, []);
+        if ($status !== 200) {
+            throw new RuntimeException("status $status");
+        }
+        return;
+    }
     if ($message['schemaVersion'] !== 1) {
         throw new RuntimeException('a version that this build does not know');
     }

@@ -10,10 +10,11 @@ def handle(body):
     try:
         message = json.loads(body)
         key, name = message["idempotencyKey"], message["payload"]["id"]
-        if message["schemaVersion"] != 1:
-            raise ValueError("a version that this build does not know")
     except (ValueError, KeyError, TypeError):  # can never succeed: do here what you do with such
-        raise RuntimeError("not a message of ours") from None
+        post("/v1/rejects", body.encode(), {})  # recorded before the message is deleted
+        return
+    if message["schemaVersion"] != 1:
+        raise RuntimeError("a version that this build does not know")
     try:
         post("/v1/effects", body.encode(), {"Idempotency-Key": key})
     except urllib.error.HTTPError as error:

@@ -4,14 +4,25 @@ require "json"
 require "net/http"
 
 def quern_handle(body)
-  message = JSON.parse(body) # not JSON: can never succeed; do here what you do with such
-  raise "a version that this build does not know" unless message["schemaVersion"] == 1
-  answer = quern_post("/v1/effects", body, "Idempotency-Key" => message["idempotencyKey"])
+  message = quern_read(body)
+  raise "a version that this build does not know" unless message.nil? || message["schemaVersion"] == 1
+  if message.nil? # not ours: can never succeed; do here what you do with such
+    answer = quern_post("/v1/rejects", body, {})
+  else
+    answer = quern_post("/v1/effects", body, "Idempotency-Key" => message["idempotencyKey"])
+  end
   if answer.code == "422" # never; recorded before the message is deleted
     record = { "id" => message["payload"]["id"], "reason" => answer.body.to_s }
     answer = quern_post("/v1/rejects", JSON.generate(record), {})
   end
   raise "status #{answer.code}" unless answer.code == "200" # may succeed later
+end
+
+def quern_read(body)
+  message = JSON.parse(body)
+  message.is_a?(Hash) && message["idempotencyKey"] && message["payload"] ? message : nil
+rescue JSON::ParserError
+  nil
 end
 
 def quern_post(path, body, headers)

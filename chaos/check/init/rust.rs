@@ -6,26 +6,32 @@ use std::time::Duration;
 
 /// Takes the text of a message. On Ok delete the message, on Err leave it.
 pub fn handle(body: &str) -> Result<(), Error> {
-    let key = find(body, "\"idempotencyKey\":\"")?;
+    let key = find(body, "\"idempotencyKey\":\"");
+    let id = find(body, "\"payload\":{\"id\":\"");
+    let (Some(key), Some(id), true) = (key, id, body.ends_with('}')) else {
+        // Not ours: can never succeed; do here what you do with such. Recorded before it is deleted.
+        return done(post("/v1/rejects", body, "")?);
+    };
     if !body.contains("\"schemaVersion\":1,") {
         return Err(Error::other("a version that this build does not know"));
     }
     let mut status = post("/v1/effects", body, key)?;
     if status == 422 {
         // Never; recorded before the message is deleted.
-        let id = find(body, "\"payload\":{\"id\":\"")?;
         status = post("/v1/rejects", &format!("{{\"id\":\"{id}\",\"reason\":\"permanent\"}}"), "")?;
     }
+    done(status)
+}
+
+fn done(status: u16) -> Result<(), Error> {
     match status {
         200 => Ok(()),
         _ => Err(Error::other(format!("status {status}"))), // may succeed later
     }
 }
 
-fn find<'a>(body: &'a str, before: &str) -> Result<&'a str, Error> {
-    let rest = body.split_once(before).map(|(_, rest)| rest);
-    let text = rest.and_then(|rest| rest.split('"').next());
-    text.ok_or_else(|| Error::other("not a message of ours")) // do here what you do with such
+fn find<'a>(body: &'a str, before: &str) -> Option<&'a str> {
+    body.split_once(before).and_then(|(_, rest)| rest.split('"').next())
 }
 
 fn post(path: &str, body: &str, key: &str) -> Result<u16, Error> {

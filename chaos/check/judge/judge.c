@@ -180,6 +180,9 @@ static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_inpu
     judgement->invariant_count++;
     invariant->name = qn_arena_copy(&judgement->arena, rule.name).ptr;
     invariant->is_weightless = !has_weight;
+    invariant->may_follow_an_exit = rule.checker == NULL || rule.checker == qn_judge_dlq_exact ||
+                                    rule.checker == qn_judge_drained ||
+                                    rule.checker == qn_judge_progress;
     invariant->severity = is_given_up(in, &rule) || !has_weight ? QN_INFO : severity;
     if (invariant->finding.result == QN_RESULT_FAIL &&
         invariant->finding.severity > invariant->severity) {
@@ -267,18 +270,6 @@ static void count_faults(struct qn_judgement *judgement, const struct qn_history
             }
         }
     }
-}
-
-static const struct qn_invariant *first_broken(const struct qn_judgement *judgement,
-                                               enum qn_severity severity)
-{
-    for (size_t i = 0; i < judgement->invariant_count; i++) {
-        const struct qn_invariant *invariant = &judgement->invariants[i];
-        if (invariant->severity == severity && invariant->finding.result == QN_RESULT_FAIL) {
-            return invariant;
-        }
-    }
-    return NULL;
 }
 
 static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, const char *format,
@@ -397,10 +388,35 @@ static bool is_without_norm(struct qn_judgement *judgement, const struct qn_judg
     return false;
 }
 
+static void conclude_broken(struct qn_judgement *judgement, enum qn_outcome outcome)
+{
+    const struct qn_invariant *lead = qn_judgement_lead(judgement);
+
+    conclude(judgement, outcome, "%s: %s", lead->name, lead->finding.text);
+}
+
+/* What was noticed; else what was looked at and held, those of the scenario first. */
+static void conclude_info(struct qn_judgement *judgement)
+{
+    const struct qn_invariant *broken = qn_judgement_first_broken(judgement, QN_INFO);
+    size_t len = 0;
+
+    conclude(judgement, QN_OUTCOME_INFO, "%s",
+             broken != NULL ? broken->finding.text : "nothing of it could be seen");
+    for (size_t i = 0; i < judgement->invariant_count && broken == NULL; i++) {
+        const struct qn_invariant *one = &judgement->invariants[i];
+        size_t room = sizeof(judgement->text) - len;
+        if (one->finding.result == QN_RESULT_PASS && strlen(one->name) + 8 < room) {
+            len += (size_t)snprintf(judgement->text + len, room, "%s%s", len == 0 ? "held: " : ", ",
+                                    one->name);
+        }
+    }
+}
+
 static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_input *in,
                          const json_t *scenario)
 {
-    const struct qn_invariant *broken = first_broken(judgement, QN_MUST);
+    const struct qn_invariant *broken = qn_judgement_first_broken(judgement, QN_MUST);
 
     if (in->history->missed > 0) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "%llu events of the trace are missing",
@@ -408,16 +424,15 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
     } else if (!is_ready(in->history)) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "the consumer never became ready");
     } else if (broken != NULL) {
-        conclude(judgement, QN_OUTCOME_FAIL, "%s: %s", broken->name, broken->finding.text);
+        conclude_broken(judgement, QN_OUTCOME_FAIL);
     } else if (is_undecided(judgement, in, scenario)) {
         return;
-    } else if ((broken = first_broken(judgement, QN_SHOULD)) != NULL) {
-        conclude(judgement, QN_OUTCOME_WARN, "%s: %s", broken->name, broken->finding.text);
+    } else if (qn_judgement_first_broken(judgement, QN_SHOULD) != NULL) {
+        conclude_broken(judgement, QN_OUTCOME_WARN);
     } else if (is_undrained(judgement, in)) {
         return;
     } else if (strcmp(text_of(scenario, "severity").ptr, "info") == 0) {
-        broken = first_broken(judgement, QN_INFO);
-        conclude(judgement, QN_OUTCOME_INFO, "%s", broken != NULL ? broken->finding.text : "");
+        conclude_info(judgement);
     } else if (!is_without_norm(judgement, in, json_object_get(scenario, "needs"))) {
         conclude(judgement, QN_OUTCOME_PASS, "%s", "");
         for (size_t i = 0; i < judgement->invariant_count && judgement->text[0] == '\0'; i++) {

@@ -225,7 +225,8 @@ const char *qn_outcome_name(enum qn_outcome outcome);
 struct qn_invariant {
     const char *name; /* lies in the judgement's arena */
     enum qn_severity severity;
-    bool is_weightless; /* the condition behind its `if` does not hold */
+    bool is_weightless;      /* the condition behind its `if` does not hold */
+    bool may_follow_an_exit; /* a process that ends by itself may break it, too */
     struct qn_finding finding;
 };
 
@@ -256,6 +257,14 @@ struct qn_judgement {
 /* Judges a settled history by its header. Fails when the header is missing or unreadable. */
 QN_MUST_CHECK bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgement,
                             struct qn_error *err);
+/* The first of the list that is broken and has this severity; NULL: none. */
+const struct qn_invariant *qn_judgement_first_broken(const struct qn_judgement *judgement,
+                                                     enum qn_severity severity);
+/* The invariant that makes the outcome a FAIL or a WARN; NULL: none is broken. */
+const struct qn_invariant *qn_judgement_decider(const struct qn_judgement *judgement);
+/* What is told first of a broken scenario: the decider, or SURVIVES where a process that ended by
+ * itself before is the likely cause of it. */
+const struct qn_invariant *qn_judgement_lead(const struct qn_judgement *judgement);
 /* Accepts a zeroed judgement. */
 void qn_judgement_done(struct qn_judgement *judgement);
 void qn_accounting_init(struct qn_accounting *accounting, const struct qn_judge_input *in);

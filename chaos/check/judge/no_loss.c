@@ -65,7 +65,7 @@ static bool is_lost(const struct qn_judge_input *in, const struct message *messa
 }
 
 static void judge(const struct qn_judge_input *in, const struct qn_table *messages,
-                  const struct qn_table *terms, struct qn_finding *finding)
+                  const struct qn_table *terms, bool has_unnamed, struct qn_finding *finding)
 {
     const struct message *first = NULL;
     size_t lost = 0;
@@ -84,8 +84,10 @@ static void judge(const struct qn_judge_input *in, const struct qn_table *messag
     if (first == NULL) {
         return;
     }
-    const char *what =
-        first->deleted_seq != 0 ? "was deleted without any effect" : "was accepted and is nowhere";
+    const char *what = first->deleted_seq == 0 ? "was accepted and is nowhere"
+                       : has_unnamed
+                           ? "was deleted, and no effect has its key (one has no key at all)"
+                           : "was deleted without any effect";
     qn_finding_set(finding, QN_RESULT_FAIL, "%zu of %zu messages lost: %.*s %s", lost,
                    messages->count, QN_STR_ARG(first->k), what);
 }
@@ -94,6 +96,7 @@ void qn_judge_no_loss(const struct qn_judge_input *in, struct qn_finding *ret_fi
 {
     struct qn_table messages;
     struct qn_table terms;
+    bool has_unnamed = false;
 
     qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
     qn_table_init_for(&terms, 1, &in->history->texts);
@@ -102,12 +105,13 @@ void qn_judge_no_loss(const struct qn_judge_input *in, struct qn_finding *ret_fi
         if (qn_judge_settles(in, event) ||
             (event->kind == QN_CHECK_EFFECT_COUNT && event->detail->count > 0)) {
             (void)qn_table_at_kept(&terms, event->k);
+            has_unnamed = has_unnamed || qn_str_equal(event->k, QN_STR(QN_CHECK_NO_KEY));
         } else if (event->kind == QN_CHECK_LOAD ||
                    (qn_judge_is_state(event) && qn_judge_on_source(in, event))) {
             note(&messages, event);
         }
     }
-    judge(in, &messages, &terms, ret_finding);
+    judge(in, &messages, &terms, has_unnamed, ret_finding);
     qn_table_done(&terms);
     qn_table_done(&messages);
 }

@@ -159,7 +159,20 @@ static json_t *accounting(const struct qn_accounting *a)
     return object;
 }
 
-/* The sums over all scenarios; keys are those of their scenario. */
+/* Each scenario has a k-000 of its own. */
+static void add_keys(json_t *sum, const json_t *keys, struct qn_str scenario)
+{
+    size_t i;
+    const json_t *key;
+
+    json_array_foreach(keys, i, key)
+    {
+        json_array_append_new(
+            sum, json_sprintf("%.*s/%s", QN_STR_ARG(scenario), json_string_value(key)));
+    }
+}
+
+/* The sums over all scenarios. */
 static json_t *total_accounting(const struct qn_report *report)
 {
     struct qn_accounting sum = {
@@ -177,12 +190,13 @@ static json_t *total_accounting(const struct qn_report *report)
         sum.acked += a->acked;
         sum.applied += a->applied;
         if (a->lost != NULL) {
-            json_array_extend(sum.lost, a->lost);
-            json_array_extend(sum.unexpected, a->unexpected);
-            json_array_extend(sum.duplicated, a->duplicated);
-            json_array_extend(sum.recovered, a->recovered);
-            json_array_extend(sum.orphaned, a->orphaned);
-            json_array_extend(sum.premature, a->premature);
+            struct qn_str id = report->entries[i].scenario->id;
+            add_keys(sum.lost, a->lost, id);
+            add_keys(sum.unexpected, a->unexpected, id);
+            add_keys(sum.duplicated, a->duplicated, id);
+            add_keys(sum.recovered, a->recovered, id);
+            add_keys(sum.orphaned, a->orphaned, id);
+            add_keys(sum.premature, a->premature, id);
         }
     }
     json_t *object = accounting(&sum);
@@ -301,8 +315,8 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     set(object, "rerun", qn_report_json_text(qn_buf_str(&again)));
     qn_buf_done(&again);
     if (qn_report_broken(judgement) != NULL) {
-        set(object, "why", qn_report_json_text(entry->scenario->why));
-        set(object, "fix", qn_report_json_text(entry->scenario->fix));
+        set(object, "why", qn_report_json_text(qn_report_why(entry)));
+        set(object, "fix", qn_report_json_text(qn_report_fix(entry)));
     }
     json_t *log = log_lines(entry);
     if (json_array_size(log) > 0) {

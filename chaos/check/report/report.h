@@ -118,7 +118,8 @@ struct qn_tenants {
     size_t count; /* 0: there are not several, or it is a FIFO queue */
 };
 void qn_report_tenants(const struct qn_report_entry *entry, struct qn_tenants *tenants);
-/* "effectively-once", "at-least-once", "at-most-once", or "not observable". */
+/* "effectively-once", "at-least-once" (it repeats), "at-most-once" (it loses), "no guarantee"
+ * (both), or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);
 /* "pass", "fail", "not observable"; "must", "should", "info". */
 const char *qn_report_result_name(enum qn_result result);
@@ -129,6 +130,14 @@ struct qn_str qn_report_family(const struct qn_report_entry *entry);
 bool qn_report_is_fine(enum qn_outcome outcome);
 /* The invariant that decided a FAIL or a WARN; NULL without one. */
 const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement);
+/* exit.c: of a process that ended by itself, and of all others. */
+/* Why what is broken matters, and how it is fixed: the scenario's own texts, but for a process that
+ * ended by itself. Empty when nothing is broken. */
+struct qn_str qn_report_why(const struct qn_report_entry *entry);
+struct qn_str qn_report_fix(const struct qn_report_entry *entry);
+/* When a process that ended by itself leads the trouble: the last lines that it printed. */
+void qn_report_last_words(const struct qn_report_entry *entry, const char *indent,
+                          struct qn_buf *buf);
 /* The command that runs the scenario again as it was run, for a shell. */
 void qn_report_rerun(const struct qn_report *report, const struct qn_report_entry *entry,
                      struct qn_buf *buf);

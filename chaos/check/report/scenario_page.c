@@ -71,8 +71,8 @@ static void append_trouble(const struct qn_report *report, const struct qn_repor
     qn_fill_begin(&fill, "trouble");
     qn_fill_text(&fill, "text", qn_str_from_cstr(entry->result.judgement.text));
     if (qn_report_broken(&entry->result.judgement) != NULL) {
-        append_advice("Why it matters", entry->scenario->why, &part);
-        append_advice("How it is usually fixed", entry->scenario->fix, &part);
+        append_advice("Why it matters", qn_report_why(entry), &part);
+        append_advice("How it is usually fixed", qn_report_fix(entry), &part);
     }
     if (entry->shrunk != NULL) {
         qn_buf_clear(&set);

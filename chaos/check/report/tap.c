@@ -70,8 +70,8 @@ static void append_diagnostics(struct qn_buf *buf, const struct qn_report *repor
                                  (unsigned long long)broken->finding.witness[i]);
         }
         qn_buf_append_literal(buf, "]\n");
-        append_member(buf, "why", entry->scenario->why);
-        append_member(buf, "fix", entry->scenario->fix);
+        append_member(buf, "why", qn_report_why(entry));
+        append_member(buf, "fix", qn_report_fix(entry));
     }
     qn_buf_init(&text, SIZE_MAX / 2);
     if (entry->shrunk != NULL) {
@@ -81,6 +81,11 @@ static void append_diagnostics(struct qn_buf *buf, const struct qn_report *repor
     }
     qn_report_rerun(report, entry, &text);
     append_member(buf, "rerun", qn_buf_str(&text));
+    qn_buf_clear(&text);
+    qn_report_log_tail(entry, &text);
+    if (text.len > 0) {
+        append_member(buf, "log", qn_buf_str(&text));
+    }
     qn_buf_done(&text);
     qn_buf_append_literal(buf, "  ...\n");
 }

@@ -119,6 +119,16 @@ static void describe_function(const struct qn_check_event *event, struct qn_buf 
     qn_report_clean(buf, event->detail->reason);
 }
 
+/* One that was not done does not stand under its rule, as if it had fired, but names it. */
+static struct qn_str rule_of(const struct qn_check_event *event)
+{
+    struct qn_str target = event->detail->target;
+
+    return event->detail->rule.len == 0 && qn_str_starts_with(target, QN_STR("rule="))
+               ? qn_str_from(target, strlen("rule="))
+               : event->detail->rule;
+}
+
 void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
 {
     char room[24];
@@ -142,7 +152,7 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
         qn_report_clean(buf, event->detail->reason);
         break;
     case QN_CHECK_FAULT:
-        qn_buf_append_format(buf, "fault %.*s: %.*s", QN_STR_ARG(event->detail->rule),
+        qn_buf_append_format(buf, "fault %.*s: %.*s", QN_STR_ARG(rule_of(event)),
                              QN_STR_ARG(event->detail->reason));
         break;
     case QN_CHECK_BOOT:

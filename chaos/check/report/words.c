@@ -65,6 +65,18 @@ const char *qn_report_declared(const struct qn_report *report)
     return report->options->at_most_once ? " (declared at most once)" : "";
 }
 
+/* What has no key may be the effect of a message that seems to have none. */
+static bool has_unnamed_effect(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        if (history->events[i].kind == QN_CHECK_WORK_COMMIT &&
+            qn_str_equal(history->events[i].k, QN_STR(QN_CHECK_NO_KEY))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *qn_report_semantics(const struct qn_report *report)
 {
     bool loses = false;
@@ -75,15 +87,20 @@ const char *qn_report_semantics(const struct qn_report *report)
     }
     for (size_t i = 0; i < report->count; i++) {
         const struct qn_judgement *judgement = &report->entries[i].result.judgement;
+        bool can_tell = !has_unnamed_effect(&report->entries[i].result.history);
         for (size_t j = 0; j < judgement->invariant_count; j++) {
             const struct qn_invariant *invariant = &judgement->invariants[j];
             bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
-            loses = loses || (is_broken && (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
-                                            strcmp(invariant->name, "NO-LOSS") == 0));
+            loses = loses || (is_broken && can_tell &&
+                              (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
+                               strcmp(invariant->name, "NO-LOSS") == 0));
             repeats = repeats || (is_broken && strcmp(invariant->name, "ONCE") == 0);
         }
     }
-    return loses ? "at-most-once" : repeats ? "at-least-once" : "effectively-once";
+    if (loses) {
+        return repeats ? "no guarantee" : "at-most-once";
+    }
+    return repeats ? "at-least-once" : "effectively-once";
 }
 
 struct qn_str qn_report_family(const struct qn_report_entry *entry)
@@ -102,16 +119,7 @@ const struct qn_invariant *qn_report_broken(const struct qn_judgement *judgement
     bool is_decided =
         judgement->outcome == QN_OUTCOME_FAIL || judgement->outcome == QN_OUTCOME_WARN;
 
-    for (int severity = QN_MUST; is_decided && severity <= QN_SHOULD; severity++) {
-        for (size_t i = 0; i < judgement->invariant_count; i++) {
-            const struct qn_invariant *invariant = &judgement->invariants[i];
-            if ((int)invariant->severity == severity &&
-                invariant->finding.result == QN_RESULT_FAIL) {
-                return invariant;
-            }
-        }
-    }
-    return NULL;
+    return is_decided ? qn_judgement_lead(judgement) : NULL;
 }
 
 /* The run wrote it into the header of its trace; a scenario that did not get so far has none. */
@@ -178,6 +186,14 @@ static void append_pages(struct qn_buf *buf, const char *indent, const struct qn
     qn_buf_append_str(buf, qn_str_from_cstr(any ? "\n" : ""));
 }
 
+static void append_advice(struct qn_buf *buf, const char *indent, const char *what,
+                          struct qn_str text)
+{
+    if (text.len > 0) {
+        qn_buf_append_format(buf, "%s| %s: %.*s\n", indent, what, QN_STR_ARG(text));
+    }
+}
+
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
                        const char *indent, struct qn_buf *buf)
 {
@@ -200,12 +216,9 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
                                  other->finding.text);
         }
     }
-    if (broken != NULL && scenario->why.len > 0) {
-        qn_buf_append_format(buf, "%s| why it matters: %.*s\n", indent, QN_STR_ARG(scenario->why));
-    }
-    if (broken != NULL && scenario->fix.len > 0) {
-        qn_buf_append_format(buf, "%s| fix: %.*s\n", indent, QN_STR_ARG(scenario->fix));
-    }
+    qn_report_last_words(entry, indent, buf);
+    append_advice(buf, indent, "why it matters", qn_report_why(entry));
+    append_advice(buf, indent, "fix", qn_report_fix(entry));
     append_pages(buf, indent, scenario, broken);
     qn_buf_append_format(buf, "%s| rerun: ", indent);
     qn_report_rerun(report, entry, buf);

@@ -1,0 +1,20 @@
+/* Which message a unit of work at the effect sink is about. */
+#ifndef QN_CHECK_UNIT_KEY_H
+#define QN_CHECK_UNIT_KEY_H
+
+#include <jansson.h>
+
+#include "chaos/check/routes.h"
+
+/* The text of this member; none without one. */
+struct qn_str qn_unit_member(const json_t *object, const char *name);
+/* The business key of the message with this id, or the id itself. */
+struct qn_str qn_unit_key_of_id(const struct qn_routes_options *o, struct qn_str id);
+/* The business key of the message with this body, readable or not; none: there is none, or several.
+ */
+struct qn_str qn_unit_key_of_body(const struct qn_routes_options *o, struct qn_str body);
+/* The business key of a unit, which may be no JSON (NULL); QN_CHECK_NO_KEY: nobody knows. */
+struct qn_str qn_unit_key(const struct qn_routes_options *o,
+                          const struct qn_routes_request *request, const json_t *unit);
+
+#endif
