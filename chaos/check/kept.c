@@ -18,7 +18,8 @@ enum {
     STOP_LIMIT_MS = 1000,
     LOOK_EVERY_MS = 5,
     QUIET_LOOKS = 3, /* what was on its way to the server has arrived by then */
-    LONGEST_POLL_MS = 20000
+    LONGEST_POLL_MS = 20000,
+    DIFFERENCE_BYTES = 60
 };
 
 /* ---- what stands against it */
@@ -307,16 +308,27 @@ void qn_kept_kind(struct qn_running *run, struct qn_buf *kind)
     }
 }
 
+/* A line from a little before the place where it differs. */
+static struct qn_str around(struct qn_str line, size_t differs_at)
+{
+    size_t from = differs_at > DIFFERENCE_BYTES / 2 ? differs_at - DIFFERENCE_BYTES / 2 : 0;
+
+    return qn_str_first(qn_str_from(line, from), DIFFERENCE_BYTES);
+}
+
 /* The first difference goes to why. */
 static bool are_same(struct qn_str before, struct qn_str now, char *why, size_t size)
 {
     while (before.len > 0 || now.len > 0) {
         struct qn_str x = qn_str_cut(before, '\n', &before);
         struct qn_str y = qn_str_cut(now, '\n', &now);
-        if (!qn_str_equal(x, y)) {
+        size_t at = 0;
+        while (at < x.len && at < y.len && x.ptr[at] == y.ptr[at]) {
+            at++;
+        }
+        if (at < x.len || at < y.len) {
             (void)snprintf(why, size, "it would see %.*s in place of %.*s",
-                           (int)(y.len < 60 ? y.len : 60), y.ptr, (int)(x.len < 60 ? x.len : 60),
-                           x.ptr);
+                           QN_STR_ARG(around(y, at)), QN_STR_ARG(around(x, at)));
             return false;
         }
     }
