@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "chaos/check/catalogue.h"
-#include "chaos/check/faketime.h"
 #include "chaos/check/files.h"
 #include "chaos/check/jobs.h"
 #include "chaos/check/narrow.h"
@@ -298,21 +297,6 @@ static void finish(struct checking *checking)
     qn_memory_free(checking);
 }
 
-/* All that is told comes from the one that runs there. */
-static int run_in_fast_clock(const struct qn_check_options *o, char **argv)
-{
-    struct qn_error err;
-    int code;
-
-    if (o->start_command != NULL) {
-        (void)qn_fail(&err, QN_ERR_INVALID_PARAMETER_VALUE,
-                      "--faketime does not reach a consumer that runs elsewhere (--start-cmd): "
-                      "leave one of them out");
-        return complain(&err);
-    }
-    return qn_faketime_run(o->faketime, argv, &code, &err) ? code : complain(&err);
-}
-
 int qn_check_main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "init") == 0) {
@@ -324,9 +308,7 @@ int qn_check_main(int argc, char **argv)
     int code = QN_CHECK_WELL;
 
     checking->signal_fd = -1;
-    if (qn_faketime_is_inner() && !qn_faketime_enter(&err)) {
-        code = complain(&err);
-    } else if (!qn_options_read(argc, argv, o, &err)) {
+    if (!qn_options_read(argc, argv, o, &err)) {
         code = complain(&err);
     } else if (!read_scenarios(checking)) {
         code = QN_CHECK_USAGE;
@@ -336,8 +318,6 @@ int qn_check_main(int argc, char **argv)
         qn_options_print_help(o->wants_all_help, stdout);
     } else if (o->wants_list) {
         list_scenarios(checking);
-    } else if (o->faketime > 0 && !qn_faketime_is_inner()) {
-        code = run_in_fast_clock(o, argv);
     } else if (!narrow(checking, &err) || !prepare(checking, &err)) {
         code = complain(&err);
     } else {
@@ -353,8 +333,5 @@ int qn_check_main(int argc, char **argv)
         code = run_all(checking);
     }
     finish(checking);
-    if (qn_faketime_is_inner()) {
-        qn_faketime_leave();
-    }
     return code;
 }

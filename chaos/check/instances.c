@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "chaos/check/declared.h"
-#include "chaos/check/faketime.h"
 #include "chaos/check/process.h"
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
@@ -73,7 +72,6 @@ bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, str
         return false;
     }
     instance->is_ready = false;
-    instance->has_clock = false;
     instance->was_told = false;
     instance->respawn_at_ms = 0;
     instance->continue_at_ms = 0;
@@ -297,26 +295,6 @@ void qn_instance_mark_ready(struct qn_running *run, struct qn_instance *instance
         instance->is_ready = true;
         record(run, instance, "ready", instance->pid, -1, 0);
     }
-}
-
-bool qn_instances_check_clocks(struct qn_running *run, bool again, struct qn_error *err)
-{
-    pid_t pid;
-
-    for (size_t i = 0; run->options->faketime > 0 && i < run->instance_count; i++) {
-        struct qn_instance *instance = &run->instances[i];
-        if (instance->pid == 0 || !instance->is_ready || (instance->has_clock && !again)) {
-            continue;
-        }
-        instance->has_clock = true;
-        if (!qn_faketime_reaches(instance->pid, &pid)) {
-            return qn_fail(err, QN_ERR_INTERNAL,
-                           "--faketime does not reach the consumer: process %lld has no "
-                           "libfaketime (it is linked statically, or drops LD_PRELOAD)",
-                           (long long)pid);
-        }
-    }
-    return true;
 }
 
 /* A poll that is parked would hold up who waits for it before it ends. With nothing left in the

@@ -21,7 +21,6 @@ struct qn_instance {
     char name[32];      /* its access key: QUERN0001 */
     pid_t pid;          /* 0: not running */
     bool is_ready;      /* it called ReceiveMessage, or the sink's ready */
-    bool has_clock;     /* its clock was looked at: --faketime */
     bool was_told;      /* a signal of ours may end it */
     bool is_shell;      /* it was one when it was told to end */
     bool shell_is_deaf; /* ... and its child was not told */
@@ -220,10 +219,6 @@ QN_MUST_CHECK bool qn_instances_spawn_more(struct qn_running *run, size_t count,
                                            struct qn_error *err);
 /* What has fallen due: goes on, is killed, is started again. */
 QN_MUST_CHECK bool qn_instances_tick(struct qn_running *run, int64_t now_ms, struct qn_error *err);
-/* With --faketime: fails when one that is ready has a process with an ordinary clock. With again
- * also of those that were looked at before. */
-QN_MUST_CHECK bool qn_instances_check_clocks(struct qn_running *run, bool again,
-                                             struct qn_error *err);
 /* SIGTERM, the grace period, SIGKILL. */
 void qn_instances_stop(struct qn_running *run);
 

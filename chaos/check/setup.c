@@ -145,9 +145,6 @@ static void write_header(struct qn_running *run)
     json_object_set_new(facts, "declared", qn_declared_json(o));
     add_command(run, facts);
     add_process(run, facts);
-    if (o->faketime > 0) {
-        json_object_set_new(facts, "faketime", json_integer(o->faketime));
-    }
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
                                run->scenario->json, "run", facts);
     struct qn_buf text;

@@ -36,9 +36,6 @@ void qn_report_begin(const struct qn_report *report)
     qn_buf_init(&command, SIZE_MAX / 2);
     qn_options_append_command(o->command, &command);
     print_clean(report->console, qn_buf_str(&command));
-    if (o->faketime > 0) {
-        (void)fprintf(report->console, "  all clocks run %" PRId64 " times as fast", o->faketime);
-    }
     if (o->config_path != NULL) {
         (void)fprintf(report->console, "  declared in %s", o->config_path);
     }

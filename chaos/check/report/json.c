@@ -333,9 +333,6 @@ void qn_report_json(const struct qn_report *report, struct qn_buf *buf)
     set(root, "seed", json_integer((json_int_t)report->seed));
     set(root, "profile", json_string(report->options->profile));
     set(root, "tempo", json_string(report->options->tempo));
-    if (report->options->faketime > 0) {
-        set_number(root, "faketime", report->options->faketime);
-    }
     set(root, "consumer", consumer(report));
     set(root, "summary", summary(report));
     set(root, "accounting", total_accounting(report));
