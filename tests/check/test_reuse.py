@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 from commands import environment, refused, run
 from exchange import process
 from test_jobs import left_of, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
+SCHEMA = json.loads((HERE.parents[1] / "chaos/check/report/report.schema.json").read_text())
 CONSUMER = [sys.executable, str(HERE / "one_by_one.py")]
 PLAIN = {
     "title": "x", "profiles": ["standard", "fifo"], "severity": "must", "needs": ["sink"], "tier": 2,
@@ -48,7 +50,9 @@ def check(folder, names, *words, consumer=CONSUMER):
                  TMPDIR=str(temporary))
     assert answer.stderr == ""
     assert left_of(temporary) == [] and list(temporary.iterdir()) == []
-    return answer, {one["id"]: one for one in json.loads(report.read_text())["scenarios"]}
+    told = json.loads(report.read_text())
+    jsonschema.validate(told, SCHEMA)
+    return answer, {one["id"]: one for one in told["scenarios"]}
 
 
 def events(folder, scenario):
