@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "chaos/check/report/report.h"
+
 static const char *const timed_invariants[] = {
     "BACKOFF",     "QUIET",      "EXIT-IN-GRACE",   "NO-STRAND", "PROGRESS",
     "LEASE-COVER", "START-LIVE", "NO-GHOST-EXTEND", "IDLE-HOLD", "EXTEND-MARGIN",
@@ -89,6 +91,11 @@ bool qn_again_is_due(const struct qn_scenario *scenario, const struct qn_judgeme
     return any;
 }
 
+bool qn_again_is_due_alone(const struct qn_run_result *result)
+{
+    return result->process.kept_from[0] != '\0' && !qn_report_is_fine(result->judgement.outcome);
+}
+
 void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *second)
 {
     char text[QN_FINDING_TEXT];
@@ -98,7 +105,16 @@ void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *
         second->wall_ms += first->wall_ms;
         return;
     }
-    if (second->judgement.outcome == QN_OUTCOME_WARN) {
+    if (first->process.kept_from[0] != '\0') {
+        (void)snprintf(text, sizeof(text),
+                       "%.130s%sin a process of its own; in one that was kept: "
+                       "%s %.100s",
+                       second->judgement.text, second->judgement.text[0] != '\0' ? ", " : "",
+                       qn_outcome_name(first->judgement.outcome), first->judgement.text);
+        (void)snprintf(second->process.started, sizeof(second->process.started),
+                       "its verdict in the one kept from %s was %s", first->process.kept_from,
+                       qn_outcome_name(first->judgement.outcome));
+    } else if (second->judgement.outcome == QN_OUTCOME_WARN) {
         (void)snprintf(text, sizeof(text), "%.280s (in two runs)", second->judgement.text);
     } else {
         (void)snprintf(text, sizeof(text), "%.150s%sin a second run; the first one: %.120s",

@@ -1,6 +1,7 @@
 /* A warning about time may be the machine's fault, so it is looked at twice before it is given, and
  * so is an error of the harness itself. A broken must, and a should that is not about time, never
- * are. */
+ * are; but whatever is wrong with a process that was kept from another scenario (--reuse) is looked
+ * at in one of its own, and this one's verdict counts. */
 #ifndef QN_CHECK_AGAIN_H
 #define QN_CHECK_AGAIN_H
 
@@ -11,6 +12,8 @@ enum { QN_AGAIN_SEED_STEP = 1 };
 
 /* Whether all that is broken is should-level and about time, or the harness failed. */
 bool qn_again_is_due(const struct qn_scenario *scenario, const struct qn_judgement *judgement);
+/* Whether it was a process that was kept, and all is not well. */
+bool qn_again_is_due_alone(const struct qn_run_result *result);
 /* Adds to the line of the second run what came of the first. */
 void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *second);
 

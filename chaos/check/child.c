@@ -2,6 +2,7 @@
 #include "chaos/check/child.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "chaos/check/files.h"
+#include "chaos/check/kept.h"
 #include "chaos/check/process.h"
 #include "chaos/check/signals.h"
 
@@ -24,6 +26,8 @@ struct packet {
     char text[QN_FINDING_TEXT];
     char log_tail[1024];
     struct qn_profile profile;
+    struct qn_run_process process;
+    bool waits; /* for another scenario */
     int64_t wall_ms;
     int64_t virtual_ms;
     bool is_interrupted;
@@ -39,12 +43,73 @@ static void tell_progress(void *state, const struct qn_run_progress *progress)
     (void)send(*socket, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* What a child that waits is told: one packet. The scenario is older than the child, which has it
+ * at the same place. */
+struct order {
+    const struct qn_scenario *scenario;
+    struct qn_profile learned;
+    uint64_t seed;
+};
+
+/* False: nothing more is to be run. */
+static bool next_order(int socket, int signal_fd, struct order *order)
+{
+    struct pollfd fds[] = {{.fd = socket, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+
+    while (poll(fds, 2, -1) > 0 || errno == EINTR) {
+        if (qn_signals_heard_end(signal_fd)) {
+            return false;
+        }
+        ssize_t got = recv(socket, order, sizeof(*order), MSG_DONTWAIT);
+        if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
+            return got == (ssize_t)sizeof(*order);
+        }
+    }
+    return false;
+}
+
+static void tell_result(int socket, const struct qn_run_result *result, bool waits)
+{
+    struct packet packet = {
+        .is_result = true,
+        .outcome = result->judgement.outcome,
+        .profile = result->profile,
+        .process = result->process,
+        .waits = waits,
+        .wall_ms = result->wall_ms,
+        .virtual_ms = result->virtual_ms,
+        .is_interrupted = result->is_interrupted,
+        .cannot_start = result->cannot_start,
+    };
+
+    (void)snprintf(packet.text, sizeof(packet.text), "%s", result->judgement.text);
+    (void)snprintf(packet.log_tail, sizeof(packet.log_tail), "%s", result->log_tail);
+    (void)send(socket, &packet, sizeof(packet), MSG_NOSIGNAL);
+}
+
+/* One scenario; whether there may be another one behind it. */
+static bool run_one(const struct qn_scenario *scenario, const struct qn_run_options *options,
+                    int socket)
+{
+    struct qn_run_result result;
+
+    qn_run_scenario(scenario, options, &result);
+    if (options->keeper == NULL || options->keeper->run == NULL) {
+        qn_process_kill_orphans(NULL, 0); /* what went away from its group, out of its session */
+    }
+    bool waits = options->keeper != NULL && !result.is_interrupted && !result.cannot_start;
+    tell_result(socket, &result, waits);
+    qn_run_result_done(&result);
+    return waits;
+}
+
 /* In the child; never returns. */
 static void run(const struct qn_scenario *scenario, const struct qn_run_options *options,
                 const char *directory, int socket, pid_t parent)
 {
     struct qn_run_options own = *options;
-    struct qn_run_result result;
+    struct qn_keeper keeper = {.refusal = "nothing was kept so far"};
+    struct order order = {.scenario = scenario, .seed = options->seed};
 
     /* Whatever ends the parent, nothing is left behind. */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -54,23 +119,15 @@ static void run(const struct qn_scenario *scenario, const struct qn_run_options 
     qn_process_adopt_orphans();
     own.directory = directory;
     own.signal_fd = qn_signals_open();
+    own.keeper = options->is_series ? &keeper : NULL;
     own.watcher = tell_progress;
     own.watcher_state = &socket;
-    qn_run_scenario(scenario, &own, &result);
-    qn_process_kill_orphans(NULL, 0); /* what went away from its group, and out of its session */
-    struct packet packet = {
-        .is_result = true,
-        .outcome = result.judgement.outcome,
-        .profile = result.profile,
-        .wall_ms = result.wall_ms,
-        .virtual_ms = result.virtual_ms,
-        .is_interrupted = result.is_interrupted,
-        .cannot_start = result.cannot_start,
-    };
-    (void)snprintf(packet.text, sizeof(packet.text), "%s", result.judgement.text);
-    (void)snprintf(packet.log_tail, sizeof(packet.log_tail), "%s", result.log_tail);
-    (void)send(socket, &packet, sizeof(packet), MSG_NOSIGNAL);
-    qn_run_result_done(&result);
+    while (run_one(order.scenario, &own, socket) && next_order(socket, own.signal_fd, &order)) {
+        own.learned = &order.learned;
+        own.seed = order.seed;
+    }
+    qn_kept_give_up(&keeper);
+    qn_process_kill_orphans(NULL, 0);
     (void)close(own.signal_fd);
     exit(0);
 }
@@ -139,6 +196,7 @@ static void take_result(struct qn_child *child, const struct packet *packet,
 {
     *result = (struct qn_run_result){
         .profile = packet->profile,
+        .process = packet->process,
         .wall_ms = packet->wall_ms,
         .virtual_ms = packet->virtual_ms,
         .is_interrupted = packet->is_interrupted,
@@ -147,6 +205,7 @@ static void take_result(struct qn_child *child, const struct packet *packet,
     (void)snprintf(result->log_tail, sizeof(result->log_tail), "%s", packet->log_tail);
     judge(child, result, packet);
     child->has_result = true;
+    child->waits = packet->waits;
 }
 
 /* It ended; the packets that it sent before are read already. */
@@ -185,6 +244,25 @@ void qn_child_read(struct qn_child *child, struct qn_run_progress *progress,
             break;
         }
     }
+}
+
+bool qn_child_go_on(struct qn_child *child, const struct qn_scenario *scenario,
+                    const struct qn_run_options *options)
+{
+    const struct order order = {scenario, *options->learned, options->seed};
+
+    if (send(child->socket, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order)) {
+        return false;
+    }
+    child->scenario = scenario;
+    child->has_result = false;
+    child->waits = false;
+    return true;
+}
+
+void qn_child_dismiss(const struct qn_child *child)
+{
+    (void)shutdown(child->socket, SHUT_WR);
 }
 
 void qn_child_signal(const struct qn_child *child, int number)

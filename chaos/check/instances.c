@@ -9,7 +9,7 @@
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
-enum { ARGUMENTS_MAX = 256, LONGEST_POLL_MS = 20000, FIRST_PUSH_MS = 100, PUSH_EVERY_MS = 500 };
+enum { LONGEST_POLL_MS = 20000, FIRST_PUSH_MS = 100, PUSH_EVERY_MS = 500 };
 
 static void record(struct qn_running *run, const struct qn_instance *instance, const char *what,
                    pid_t pid, int exit_code, int signal_number)
@@ -29,21 +29,33 @@ static void record(struct qn_running *run, const struct qn_instance *instance, c
     }
 }
 
-bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, struct qn_error *err)
+void qn_instance_record(struct qn_running *run, const struct qn_instance *instance,
+                        const char *what)
 {
-    const char *environment[QN_ENVIRONMENT_MAX];
-    const char *arguments[ARGUMENTS_MAX];
-    size_t count = 0;
+    record(run, instance, what, instance->pid, -1, 0);
+}
 
+void qn_instance_arguments(struct qn_running *run, const struct qn_instance *instance,
+                           const char **arguments)
+{
+    size_t count = 0;
     char **word = run->options->command;
 
     if (run->options->is_lambda) {
         count = qn_lambda_arguments(run, instance, arguments);
     }
-    for (; *word != NULL && count < ARGUMENTS_MAX - 1; word++) {
+    for (; *word != NULL && count < QN_ARGUMENTS_MAX - 1; word++) {
         arguments[count++] = qn_instance_fill_in(run, instance, *word);
     }
     arguments[count] = NULL;
+}
+
+bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance, struct qn_error *err)
+{
+    const char *environment[QN_ENVIRONMENT_MAX];
+    const char *arguments[QN_ARGUMENTS_MAX];
+
+    qn_instance_arguments(run, instance, arguments);
     qn_instance_environment(run, instance, environment);
     if (!qn_instance_write_environment(run, instance, environment, err)) {
         return false;

@@ -4,16 +4,17 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "chaos/check/again.h"
 #include "chaos/check/child.h"
+#include "chaos/check/choose.h"
 #include "chaos/check/declared.h"
 #include "chaos/check/files.h"
 #include "chaos/check/process.h"
 #include "chaos/check/shrink.h"
 #include "chaos/check/signals.h"
+#include "chaos/check/traces.h"
 #include "server/base/clock.h"
 
 enum {
@@ -37,39 +38,16 @@ struct running {
     struct qn_jobs *jobs;
     struct job all[QN_OPTIONS_JOBS_MAX];
     size_t count;
-    size_t next;          /* entry */
+    struct qn_child waiting[QN_OPTIONS_JOBS_MAX]; /* for another scenario, with what they kept */
+    size_t waiting_count;
+    bool keeps;           /* --reuse, and nothing speaks against it so far */
+    char tainted[160];    /* what speaks against it; empty: nothing */
+    size_t begun;         /* entries */
     size_t started;       /* so far: directories are numbered */
     size_t ended;         /* of them */
     bool is_stopping;     /* no more is started */
     int64_t end_limit_ms; /* monotonic; 0: nobody was told to end */
 };
-
-/* Trace and logs of one scenario, for somebody to look at. */
-static void keep(const struct qn_jobs *jobs, struct qn_report_entry *entry, const char *directory,
-                 struct qn_str mark)
-{
-    static const struct {
-        const char *name;
-        const char *suffix;
-    } files[] = {{"trace.jsonl", "jsonl"},
-                 {"server.log", "server.log"},
-                 {"instance-1.log", "instance-1.log"}};
-
-    if (jobs->options->keep_directory == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        char from[PATH_ROOM + 256];
-        char to[PATH_ROOM + 512];
-        (void)snprintf(from, sizeof(from), "%s/%s", directory, files[i].name);
-        (void)snprintf(to, sizeof(to), "%s/%.*s%.*s.%s", jobs->options->keep_directory,
-                       QN_STR_ARG(entry->scenario->id), QN_STR_ARG(mark), files[i].suffix);
-        qn_files_copy(from, to);
-        if (i == 0 && (mark.len == 0 || entry->trace_path[0] == '\0')) {
-            (void)snprintf(entry->trace_path, sizeof(entry->trace_path), "%.1000s", to);
-        }
-    }
-}
 
 static void set_outcome(struct qn_report_entry *entry, enum qn_outcome outcome, struct qn_str text)
 {
@@ -125,6 +103,16 @@ static bool is_failure(const struct qn_check_options *options, enum qn_outcome o
     return outcome == QN_OUTCOME_FAIL || (outcome == QN_OUTCOME_WARN && options->strict);
 }
 
+static void signal_all(const struct running *running, int number)
+{
+    for (size_t i = 0; i < running->count; i++) {
+        qn_child_signal(&running->all[i].child, number);
+    }
+    for (size_t i = 0; i < running->waiting_count; i++) {
+        qn_child_signal(&running->waiting[i], number);
+    }
+}
+
 /* SIGTERM to all that run; each ends what it has started. */
 static void stop(struct running *running)
 {
@@ -133,9 +121,7 @@ static void stop(struct running *running)
         running->end_limit_ms =
             qn_clock_monotonic_ms() + running->jobs->options->grace_ms + END_LIMIT_MS;
     }
-    for (size_t i = 0; i < running->count; i++) {
-        qn_child_signal(&running->all[i].child, SIGTERM);
-    }
+    signal_all(running, SIGTERM);
 }
 
 static void conclude(struct running *running, struct qn_report_entry *entry)
@@ -162,7 +148,27 @@ struct order {
     const struct qn_scenario *scenario;
     const struct qn_check_options *options;
     bool is_again;
+    bool has_new_seed;
+    bool may_keep; /* what it leaves may be kept, and it may have what was kept */
 };
+
+/* One that waits goes on, or else a new one is made. */
+static bool find_child(struct running *running, const struct order *order,
+                       const struct qn_run_options *options, struct job *job, struct qn_error *err)
+{
+    char directory[PATH_ROOM + 32];
+
+    if (order->may_keep && running->waiting_count > 0) {
+        job->child = running->waiting[running->waiting_count - 1];
+        if (qn_child_go_on(&job->child, order->scenario, options)) {
+            running->waiting_count--;
+            return true;
+        }
+    }
+    (void)snprintf(directory, sizeof(directory), "%s/run-%zu", running->jobs->directory,
+                   ++running->started);
+    return qn_child_start(&job->child, order->scenario, options, directory, err);
+}
 
 /* NULL: it could not be started, and err says why. */
 static struct job *start_child(struct running *running, const struct order *order,
@@ -170,17 +176,16 @@ static struct job *start_child(struct running *running, const struct order *orde
 {
     struct qn_jobs *jobs = running->jobs;
     struct job *job = &running->all[running->count];
-    char directory[PATH_ROOM + 32];
     const struct qn_run_options options = {
         .check = order->options,
         .learned = &jobs->report->profile,
         .run_id = jobs->run_id,
-        .seed = jobs->report->seed + (order->is_again ? QN_AGAIN_SEED_STEP : 0),
+        .seed = jobs->report->seed + (order->has_new_seed ? QN_AGAIN_SEED_STEP : 0),
+        .is_series = order->may_keep,
     };
 
-    (void)snprintf(directory, sizeof(directory), "%s/run-%zu", jobs->directory, ++running->started);
     *job = (struct job){.entry = order->entry, .is_again = order->is_again};
-    if (!qn_child_start(&job->child, order->scenario, &options, directory, err)) {
+    if (!find_child(running, order, &options, job, err)) {
         return NULL;
     }
     order->entry->is_running = true;
@@ -189,10 +194,18 @@ static struct job *start_child(struct running *running, const struct order *orde
     return job;
 }
 
-/* NULL: it could not be started, which is its result. */
-static struct job *start(struct running *running, struct qn_report_entry *entry, bool is_again)
+/* After an earlier run or NULL. NULL: it could not be started, which is its result. */
+static struct job *start(struct running *running, struct qn_report_entry *entry,
+                         const struct qn_run_result *before)
 {
-    const struct order order = {entry, entry->scenario, running->jobs->options, is_again};
+    const struct order order = {
+        .entry = entry,
+        .scenario = entry->scenario,
+        .options = running->jobs->options,
+        .is_again = before != NULL,
+        .has_new_seed = before != NULL && before->process.kept_from[0] == '\0',
+        .may_keep = running->keeps && before == NULL,
+    };
     struct qn_error err;
     struct job *job = start_child(running, &order, &err);
 
@@ -216,15 +229,26 @@ static void start_more(struct running *running)
 {
     struct qn_report *report = running->jobs->report;
 
-    while (!running->is_stopping && running->next < report->planned &&
+    while (!running->is_stopping && running->begun < report->planned &&
            running->count < how_many_at_once(running)) {
-        struct qn_report_entry *entry = &report->entries[running->next++];
+        bool is_kept = running->keeps && running->waiting_count > 0;
+        struct qn_report_entry *entry = qn_choose(
+            report, is_kept ? running->waiting[running->waiting_count - 1].scenario : NULL);
+        entry->is_begun = true;
+        running->begun++;
         if (skip_without_a_run(running->jobs, entry)) {
             conclude(running, entry);
         } else {
-            (void)start(running, entry, false);
+            (void)start(running, entry, NULL);
         }
     }
+}
+
+/* Good in a process of its own and bad in one that was kept: the consumer carries something from
+ * one scenario into another. */
+static bool is_tainted(const struct qn_run_result *before, const struct qn_run_result *now)
+{
+    return before->process.kept_from[0] != '\0' && qn_report_is_fine(now->judgement.outcome);
 }
 
 /* Of two runs the second one counts, and says that there was a first. */
@@ -233,23 +257,34 @@ static bool runs_again(struct running *running, struct job *job)
     struct qn_report_entry *entry = job->entry;
 
     if (job->is_again) {
+        if (is_tainted(&job->before, &entry->result)) {
+            running->keeps = false;
+            (void)snprintf(running->tainted, sizeof(running->tainted),
+                           "none is kept since %.*s, which a kept one did not pass",
+                           QN_STR_ARG(entry->scenario->id));
+        }
         qn_again_conclude(&job->before, &entry->result);
         qn_run_result_done(&job->before);
         return false;
     }
     return !running->is_stopping && !entry->result.is_interrupted &&
-           qn_again_is_due(entry->scenario, &entry->result.judgement);
+           (qn_again_is_due(entry->scenario, &entry->result.judgement) ||
+            qn_again_is_due_alone(&entry->result));
 }
 
 /* What a scenario that ended by itself has left behind. */
 static void kill_orphans(const struct running *running)
 {
-    pid_t children[QN_OPTIONS_JOBS_MAX];
+    pid_t children[2 * QN_OPTIONS_JOBS_MAX];
+    size_t count = 0;
 
     for (size_t i = 0; i < running->count; i++) {
-        children[i] = running->all[i].child.pid;
+        children[count++] = running->all[i].child.pid;
     }
-    qn_process_kill_orphans(children, running->count);
+    for (size_t i = 0; i < running->waiting_count; i++) {
+        children[count++] = running->waiting[i].pid;
+    }
+    qn_process_kill_orphans(children, count);
 }
 
 static void take_out(struct running *running, size_t i)
@@ -274,11 +309,11 @@ static bool goes_on_shrinking(struct running *running, struct job *job)
             !qn_shrink_is_due(entry->scenario, &entry->result, jobs->options)) {
             return false;
         }
-        keep(jobs, entry, job->child.directory, QN_STR(".first"));
+        qn_traces_keep(jobs->options, entry, job->child.directory, QN_STR(".first"));
         job->shrink = qn_shrink_new(entry->scenario, jobs->options, &entry->result,
                                     qn_clock_monotonic_ms() + jobs->options->shrink_ms);
     } else if (qn_shrink_take(job->shrink, &entry->result)) {
-        keep(jobs, entry, job->child.directory, QN_STR(""));
+        qn_traces_keep(jobs->options, entry, job->child.directory, QN_STR(""));
     }
     entry->shrink_runs = qn_shrink_runs(job->shrink) + 1;
     entry->shrink_left = qn_shrink_left(job->shrink);
@@ -292,6 +327,19 @@ static bool goes_on_shrinking(struct running *running, struct job *job)
     entry->shrunk = qn_shrink_conclude(job->shrink, &entry->result);
     qn_shrink_free(job->shrink);
     return false;
+}
+
+/* Its directory goes with it, or stays for the next scenario. */
+static void leave(struct running *running, const struct qn_child *child)
+{
+    if (child->is_over) {
+        qn_files_remove_tree(child->directory);
+        return;
+    }
+    running->waiting[running->waiting_count++] = *child;
+    if (running->is_stopping) {
+        qn_child_signal(child, SIGTERM);
+    }
 }
 
 static void end(struct running *running, size_t i)
@@ -310,7 +358,7 @@ static void end(struct running *running, size_t i)
         jobs->cannot_start = entry->result.judgement.text;
         stop(running);
         qn_shrink_free(job.shrink);
-        qn_files_remove_tree(job.child.directory);
+        leave(running, &job.child);
         return;
     }
     running->ended++;
@@ -318,17 +366,23 @@ static void end(struct running *running, size_t i)
                                                     !jobs->has_stopped && job.shrink == NULL);
     bool is_due = job.shrink == NULL && runs_again(running, &job);
     if (job.shrink == NULL) {
-        keep(jobs, entry, job.child.directory, is_due ? QN_STR(".first") : QN_STR(""));
+        qn_traces_keep(jobs->options, entry, job.child.directory,
+                       is_due ? QN_STR(".first") : QN_STR(""));
     }
-    bool is_shrinking = goes_on_shrinking(running, &job);
-    qn_files_remove_tree(job.child.directory);
+    if (!job.is_again && entry->result.process.kept_from[0] == '\0' &&
+        entry->result.process.started[0] == '\0') {
+        (void)snprintf(entry->result.process.started, sizeof(entry->result.process.started), "%s",
+                       running->tainted);
+    }
+    bool is_shrinking = !is_due && goes_on_shrinking(running, &job);
+    leave(running, &job.child);
     if (is_shrinking) {
         return;
     }
     if (is_due) {
         struct qn_run_result before = entry->result;
         entry->result = (struct qn_run_result){0};
-        struct job *second = start(running, entry, true);
+        struct job *second = start(running, entry, &before);
         if (second != NULL) {
             second->before = before;
         } else {
@@ -344,33 +398,60 @@ static void read_children(struct running *running)
     for (size_t i = running->count; i > 0; i--) {
         struct job *job = &running->all[i - 1];
         qn_child_read(&job->child, &job->entry->progress, &job->entry->result);
-        if (job->child.is_over) {
+        if (job->child.is_over || job->child.waits) {
             end(running, i - 1);
+        }
+    }
+}
+
+/* Nothing more is to be run, or nothing with what they kept. */
+static void dismiss_waiting(struct running *running)
+{
+    if (!running->is_stopping && running->keeps &&
+        running->begun < running->jobs->report->planned) {
+        return;
+    }
+    for (size_t i = 0; i < running->waiting_count; i++) {
+        qn_child_dismiss(&running->waiting[i]);
+    }
+}
+
+static void read_waiting(struct running *running)
+{
+    struct qn_run_progress progress;
+    struct qn_run_result result = {0};
+
+    for (size_t i = running->waiting_count; i > 0; i--) {
+        struct qn_child *child = &running->waiting[i - 1];
+        qn_child_read(child, &progress, &result);
+        if (child->is_over) {
+            qn_files_remove_tree(child->directory);
+            *child = running->waiting[--running->waiting_count];
         }
     }
 }
 
 static void read_signals(struct running *running)
 {
-    struct signalfd_siginfo info;
-
-    while (read(running->jobs->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (qn_signals_is_end(info.ssi_signo)) {
-            running->jobs->is_interrupted = true;
-            stop(running);
-        }
+    if (qn_signals_heard_end(running->jobs->signal_fd)) {
+        running->jobs->is_interrupted = true;
+        stop(running);
     }
 }
 
 static void wait_for_something(const struct running *running)
 {
-    struct pollfd fds[QN_OPTIONS_JOBS_MAX + 1] = {
+    struct pollfd fds[2 * QN_OPTIONS_JOBS_MAX + 1] = {
         {.fd = running->jobs->signal_fd, .events = POLLIN}};
+    nfds_t count = 1;
 
     for (size_t i = 0; i < running->count; i++) {
-        fds[i + 1] = (struct pollfd){.fd = running->all[i].child.socket, .events = POLLIN};
+        fds[count++] = (struct pollfd){.fd = running->all[i].child.socket, .events = POLLIN};
     }
-    (void)poll(fds, running->count + 1, LOOK_EVERY_MS);
+    for (size_t i = 0; i < running->waiting_count; i++) {
+        fds[count++] = (struct pollfd){.fd = running->waiting[i].socket, .events = POLLIN};
+    }
+    (void)poll(fds, count, LOOK_EVERY_MS);
 }
 
 /* A run for the smallest set of rules that outlasts the time for all of them. */
@@ -390,9 +471,7 @@ static void press(const struct running *running)
     if (running->end_limit_ms == 0 || qn_clock_monotonic_ms() < running->end_limit_ms) {
         return;
     }
-    for (size_t i = 0; i < running->count; i++) {
-        qn_child_signal(&running->all[i].child, SIGKILL);
-    }
+    signal_all(running, SIGKILL);
 }
 
 void qn_jobs_run(struct qn_jobs *jobs)
@@ -400,11 +479,14 @@ void qn_jobs_run(struct qn_jobs *jobs)
     struct running *running = qn_memory_new(sizeof(*running));
 
     running->jobs = jobs;
+    running->keeps = jobs->options->reuse;
     start_more(running);
-    while (running->count > 0) {
+    while (running->count + running->waiting_count > 0) {
+        dismiss_waiting(running);
         wait_for_something(running);
         read_signals(running);
         read_children(running);
+        read_waiting(running);
         end_late_ones(running);
         press(running);
         start_more(running);

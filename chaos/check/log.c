@@ -152,3 +152,19 @@ void qn_log_close(struct qn_log_reader *reader)
     }
     *reader = (struct qn_log_reader){0};
 }
+
+/* It is written by appending, so the next line stands at the beginning. */
+void qn_log_renew(struct qn_log_reader *reader, struct qn_str instance,
+                  struct qn_recorder *recorder)
+{
+    if (reader->recorder == NULL) {
+        return;
+    }
+    bool is_empty = ftruncate(reader->file, 0) == 0;
+    *reader = (struct qn_log_reader){
+        .recorder = recorder,
+        .instance = instance,
+        .file = reader->file,
+        .offset = is_empty ? 0 : lseek(reader->file, 0, SEEK_END),
+    };
+}

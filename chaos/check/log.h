@@ -21,6 +21,10 @@ void qn_log_open(struct qn_log_reader *reader, const char *path, struct qn_str i
 /* Records the lines that are new, as `log` events; with is_final the last one too when it has no
  * end. Of a very long log the beginning is recorded. */
 void qn_log_read(struct qn_log_reader *reader, bool is_final);
+/* For another scenario: what was printed so far goes, from the file too. Does nothing when no file
+ * is followed. */
+void qn_log_renew(struct qn_log_reader *reader, struct qn_str instance,
+                  struct qn_recorder *recorder);
 /* Records the rest, or the end of a log that was too long. Accepts a zeroed reader. */
 void qn_log_close(struct qn_log_reader *reader);
 

@@ -79,6 +79,7 @@ struct qn_check_options {
     const char *fault_names;         /* of the only scenario: these of its rules; NULL: all */
     int64_t shrink_ms;               /* for the smallest failing set of rules; 0: not looked for */
     int64_t jobs;                    /* scenarios at once */
+    bool reuse; /* a consumer is kept over several scenarios where it sees no difference */
     bool fail_fast;
     bool strict;
     bool no_skip;

@@ -60,6 +60,9 @@ const struct qn_option_row qn_option_rows[] = {
     /* The run. */
     ROW_RANGE(NUMBER, "-j", "N", "run N scenarios side by side (default 1)", jobs, 1,
               QN_OPTIONS_JOBS_MAX, CHECK),
+    ROW_FLAG("--reuse",
+             "keep the consumer's process for the next scenario where it sees no difference", reuse,
+             CHECK | IN_FILE),
     ROW_FLAG("--fail-fast", "end at the first failure", fail_fast, CHECK),
     ROW_CHOICE("--tempo", "NAME", "visibility of 4 s (fast, default), 10 s (normal) or 30 s (real)",
                tempo, tempos, DECLARES),

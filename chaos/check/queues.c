@@ -35,34 +35,36 @@ static void add_attributes(struct qn_running *run, json_t *attributes)
     }
 }
 
-static bool create_dlq(struct qn_running *run, json_t *attributes, struct qn_error *err)
-{
-    struct qn_str redrive =
-        qn_arena_format(&run->arena,
-                        "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:%s\","
-                        "\"maxReceiveCount\":%lld}",
-                        run->dlq_name.ptr, (long long)run->scenario->max_receive);
-
-    json_object_set_new(attributes, "RedrivePolicy", json_string(redrive.ptr));
-    return run->dlq_url != NULL || create(run, run->dlq_name, json_object(), &run->dlq_url, err);
-}
-
-/* The source queue, with its load. */
-static bool open_source(struct qn_running *run, struct qn_error *err)
+json_t *qn_running_queue_attributes(struct qn_running *run)
 {
     json_t *attributes = json_object();
     int64_t visibility_ms = qn_terms_ms(&run->terms, run->scenario->visibility);
     struct qn_str seconds =
         qn_arena_format(&run->arena, "%lld", (long long)((visibility_ms + 999) / 1000));
-    char *url;
 
     json_object_set_new(attributes, "VisibilityTimeout", json_string(seconds.ptr));
     add_attributes(run, attributes);
-    if (run->scenario->has_dlq && !create_dlq(run, attributes, err)) {
-        json_decref(attributes);
+    if (run->scenario->has_dlq) {
+        struct qn_str redrive =
+            qn_arena_format(&run->arena,
+                            "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:%s\","
+                            "\"maxReceiveCount\":%lld}",
+                            run->dlq_name.ptr, (long long)run->scenario->max_receive);
+        json_object_set_new(attributes, "RedrivePolicy", json_string(redrive.ptr));
+    }
+    return attributes;
+}
+
+/* The source queue, with its load. */
+static bool open_source(struct qn_running *run, struct qn_error *err)
+{
+    char *url;
+
+    if (run->scenario->has_dlq && run->dlq_url == NULL &&
+        !create(run, run->dlq_name, json_object(), &run->dlq_url, err)) {
         return false;
     }
-    if (!create(run, run->queue_name, attributes, &url, err)) {
+    if (!create(run, run->queue_name, qn_running_queue_attributes(run), &url, err)) {
         return false;
     }
     quern_text_free(run->queue_url);
@@ -84,7 +86,7 @@ static bool create_declared(struct qn_running *run, struct qn_error *err)
     struct quern_error cause;
 
     for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
-        if (queues[i].name == NULL) {
+        if (queues[i].name == NULL || *queues[i].url != NULL) {
             continue;
         }
         bool is_fifo = qn_str_ends_with(qn_str_from_cstr(queues[i].name), QN_STR(".fifo"));
@@ -97,10 +99,9 @@ static bool create_declared(struct qn_running *run, struct qn_error *err)
     return true;
 }
 
-bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
+void qn_running_name_queues(struct qn_running *run)
 {
     const char *suffix = run->options->is_fifo ? ".fifo" : "";
-    struct quern_error cause;
 
     struct qn_str name =
         qn_str_from_cstr(run->options->queue_name != NULL ? run->options->queue_name : "q");
@@ -111,6 +112,12 @@ bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
     if (run->scenario->has_dlq) {
         run->dlq_name = qn_str_from_cstr(run->terms.dlq);
     }
+}
+
+bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
+{
+    struct quern_error cause;
+
     if (!create_declared(run, err)) {
         return false;
     }

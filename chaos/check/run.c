@@ -1,12 +1,7 @@
 /* The course of one scenario: one thread, one loop over the sink, the trace, the processes and the
  * clock. */
-#include "chaos/check/run.h"
-
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,11 +121,7 @@ static bool reap(struct qn_running *run, struct qn_error *err)
 
 static void read_signals(struct qn_running *run)
 {
-    struct signalfd_siginfo info;
-
-    while (read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        run->is_interrupted = run->is_interrupted || qn_signals_is_end(info.ssi_signo);
-    }
+    run->is_interrupted = qn_signals_heard_end(run->signal_fd) || run->is_interrupted;
 }
 
 /* Starts again what is due. */
@@ -405,7 +396,7 @@ static int64_t limit_of(const struct qn_running *run)
     return limit_ms > least_ms ? limit_ms : least_ms;
 }
 
-static bool run_until_finished(struct qn_running *run, struct qn_error *err)
+bool qn_running_go(struct qn_running *run, struct qn_error *err)
 {
     int64_t limit_ms = limit_of(run);
     int epoll = open_epoll(run);
@@ -428,61 +419,4 @@ static bool run_until_finished(struct qn_running *run, struct qn_error *err)
     }
     (void)close(epoll);
     return ok;
-}
-
-static bool start_instances(struct qn_running *run, struct qn_error *err)
-{
-    for (size_t i = 0; i < run->instance_count; i++) {
-        if (!qn_instance_spawn(run, &run->instances[i], err)) {
-            return false;
-        }
-    }
-    run->first_spawn_ms = qn_clock_monotonic_ms(); /* not before the event that tells of it */
-    return true;
-}
-
-void qn_run_scenario(const struct qn_scenario *scenario, const struct qn_run_options *options,
-                     struct qn_run_result *ret_result)
-{
-    struct qn_running *run = qn_memory_new(sizeof(*run));
-    struct qn_error err;
-
-    *ret_result = (struct qn_run_result){0};
-    run->own_options = *options->check;
-    run->own_options.is_fifo = options->check->is_fifo || scenario->is_fifo;
-    run->options = &run->own_options;
-    run->scenario = scenario;
-    run->learned = options->learned;
-    run->run_id = options->run_id;
-    run->watcher = options->watcher;
-    run->watcher_state = options->watcher_state;
-    run->begin_ms = qn_clock_monotonic_ms();
-    run->seed = options->seed;
-    run->signal_fd = options->signal_fd;
-    (void)snprintf(run->directory, sizeof(run->directory), "%s", options->directory);
-    bool is_set_up = qn_running_set_up(run, &err);
-    bool is_started = is_set_up && start_instances(run, &err);
-    bool ok = is_started && run_until_finished(run, &err) && qn_running_mark_end(run, &err);
-    if (is_set_up) {
-        qn_instances_stop(run);
-    }
-    ok = ok && qn_running_map_keys(run, &err);
-    qn_sink_close(run->sink); /* what it still has to say belongs into the history */
-    run->sink = NULL;
-    ok = ok && qn_running_read_trace(run, &err);
-    qn_running_conclude(run, ok ? NULL : &err, ret_result);
-    ret_result->cannot_start = is_set_up && !is_started;
-    ret_result->is_interrupted = run->is_interrupted;
-    ret_result->wall_ms = qn_clock_monotonic_ms() - run->begin_ms;
-    ret_result->history = run->history; /* the caller's from here on */
-    run->history = (struct qn_history){0};
-    qn_running_tear_down(run);
-    qn_memory_free(run);
-}
-
-void qn_run_result_done(struct qn_run_result *result)
-{
-    qn_judgement_done(&result->judgement);
-    qn_history_done(&result->history);
-    *result = (struct qn_run_result){0};
 }

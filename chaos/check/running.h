@@ -48,7 +48,9 @@ struct qn_running {
     void *watcher_state;
     int64_t begin_ms; /* monotonic */
     int64_t next_progress_ms;
-    size_t fired; /* faults, of the events up to the watch's read_count */
+    size_t fired;             /* faults, of the events up to the watch's read_count */
+    struct qn_keeper *keeper; /* NULL: nothing is kept */
+    struct qn_run_process process;
     uint64_t seed;
     char directory[4096];
     struct qn_arena arena;
@@ -93,11 +95,17 @@ struct qn_running {
     bool is_over;
 };
 
-/* setup.c: from nothing to a loaded queue, and the header of the history. */
+/* setup.c: names and terms, which is all that can be had without a server; the arena is to be done.
+ */
+void qn_running_prepare(struct qn_running *run);
+/* From nothing to a loaded queue, and the header of the history. */
 QN_MUST_CHECK bool qn_running_set_up(struct qn_running *run, struct qn_error *err);
 void qn_running_tear_down(struct qn_running *run);
 
-/* queues.c: the queues, as far as they are there from the start, and the load that comes before it.
+/* queues.c: their names, and the attributes of the source queue; the caller has a reference. */
+void qn_running_name_queues(struct qn_running *run);
+json_t *qn_running_queue_attributes(struct qn_running *run);
+/* The queues, as far as they are there from the start, and the load that comes before it.
  */
 QN_MUST_CHECK bool qn_running_create_queues(struct qn_running *run, struct qn_error *err);
 /* The source queue, when the scenario wants it later and its time has come. */
@@ -109,7 +117,9 @@ QN_MUST_CHECK bool qn_running_send(struct qn_running *run, int64_t since_ready_m
 /* Asks the server for the counts of the source queue. */
 QN_MUST_CHECK bool qn_running_count(struct qn_running *run, struct qn_error *err);
 
-/* run.c: new events of the server, into the history and the live picture. */
+/* run.c: the course of it, from the first start to the drained queue or the end of the time. */
+QN_MUST_CHECK bool qn_running_go(struct qn_running *run, struct qn_error *err);
+/* New events of the server, into the history and the live picture. */
 QN_MUST_CHECK bool qn_running_read_trace(struct qn_running *run, struct qn_error *err);
 
 /* lambda.c: what stands before the command of a function. Fewer than 32 words; returns how many. */
@@ -181,6 +191,13 @@ QN_MUST_CHECK bool qn_running_map_keys(struct qn_running *run, struct qn_error *
 QN_MUST_CHECK bool qn_running_count_effects(struct qn_running *run, struct qn_error *err);
 
 /* instances.c */
+enum { QN_ARGUMENTS_MAX = 256 };
+/* Its command, with placeholders filled in; ends in NULL. */
+void qn_instance_arguments(struct qn_running *run, const struct qn_instance *instance,
+                           const char **arguments);
+/* Records what has become of it: an event of its process without exit code and signal. */
+void qn_instance_record(struct qn_running *run, const struct qn_instance *instance,
+                        const char *what);
 QN_MUST_CHECK bool qn_instance_spawn(struct qn_running *run, struct qn_instance *instance,
                                      struct qn_error *err);
 /* By access key; the only one when there is only one; NULL: none of ours. */

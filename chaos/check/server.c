@@ -241,6 +241,25 @@ bool qn_server_add_rule(struct qn_server *server, const char *text, struct qn_er
     return ok;
 }
 
+bool qn_server_remove_rules(struct qn_server *server, struct qn_error *err)
+{
+    struct quern_error cause;
+
+    json_array_clear(server->rules);
+    return quern_http_delete(server->client, "/_quern/rules", NULL, &cause) ||
+           qn_server_fail(err, "removing the rules", &cause);
+}
+
+bool qn_server_empty(struct qn_server *server, const char *queue, struct qn_error *err)
+{
+    struct quern_error cause;
+    json_t *body = json_pack("{s:s}", "queue", queue);
+    bool ok = quern_http_post(server->client, "/_quern/reset", body, NULL, &cause);
+
+    json_decref(body);
+    return ok || qn_server_fail(err, queue, &cause);
+}
+
 bool qn_server_release(struct qn_server *server, const char *rule)
 {
     struct quern_error cause;
@@ -312,5 +331,18 @@ bool qn_server_read_trace(struct qn_server *server, struct qn_error *err)
         }
     }
     quern_text_free(text);
+    return ok;
+}
+
+bool qn_server_skip_trace(struct qn_server *server, struct qn_error *err)
+{
+    struct qn_history *history = server->recorder->history;
+    struct qn_history past;
+
+    qn_history_init(&past);
+    server->recorder->history = &past;
+    bool ok = qn_server_read_trace(server, err);
+    server->recorder->history = history;
+    qn_history_done(&past);
     return ok;
 }

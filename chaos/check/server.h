@@ -50,6 +50,13 @@ void qn_server_stop(struct qn_server *server);
 /* Adds one rule, now and after each restart. */
 QN_MUST_CHECK bool qn_server_add_rule(struct qn_server *server, const char *text,
                                       struct qn_error *err);
+/* Takes all rules away. */
+QN_MUST_CHECK bool qn_server_remove_rules(struct qn_server *server, struct qn_error *err);
+/* Removes what is in a queue, at once and as often as wanted. */
+QN_MUST_CHECK bool qn_server_empty(struct qn_server *server, const char *queue,
+                                   struct qn_error *err);
+/* Leaves out what the trace has so far: it is another scenario's. */
+QN_MUST_CHECK bool qn_server_skip_trace(struct qn_server *server, struct qn_error *err);
 /* Lets go what the rule holds. False when it could not be said. */
 bool qn_server_release(struct qn_server *server, const char *rule);
 /* One action of the fault grammar, now. Texts may be NULL, or none. */

@@ -4,6 +4,7 @@
 #include "chaos/check/bodies.h"
 #include "chaos/check/declared.h"
 #include "chaos/check/json_text.h"
+#include "chaos/check/kept.h"
 #include "chaos/check/object.h"
 #include "chaos/check/report/report.h"
 #include "chaos/check/running.h"
@@ -99,6 +100,17 @@ static void add_command(const struct qn_running *run, json_t *facts)
     json_object_set_new(facts, "tempo", json_string(run->options->tempo));
 }
 
+/* With --reuse. */
+static void add_process(const struct qn_running *run, json_t *facts)
+{
+    if (run->process.kept_from[0] != '\0') {
+        json_object_set_new(facts, "process",
+                            json_pack("{s:s}", "kept_from", run->process.kept_from));
+    } else if (run->process.started[0] != '\0') {
+        json_object_set_new(facts, "process", json_pack("{s:s}", "started", run->process.started));
+    }
+}
+
 static void write_header(struct qn_running *run)
 {
     const struct qn_check_options *o = run->options;
@@ -132,6 +144,7 @@ static void write_header(struct qn_running *run)
     json_object_set_new(facts, "ports", ports_json(run));
     json_object_set_new(facts, "declared", qn_declared_json(o));
     add_command(run, facts);
+    add_process(run, facts);
     json_t *header = json_pack("{s:s, s:i, s:O, s:o}", "kind", "header", "schema", 1, "scenario",
                                run->scenario->json, "run", facts);
     struct qn_buf text;
@@ -251,6 +264,10 @@ static bool open_sink(struct qn_running *run, struct qn_error *err)
         .object_of = object_of,
     };
 
+    if (run->sink != NULL) {
+        qn_sink_renew(run->sink, &options);
+        return true;
+    }
     return qn_sink_open(&options, &run->sink, err);
 }
 
@@ -264,6 +281,14 @@ static void name_instances(struct qn_running *run)
     }
 }
 
+void qn_running_prepare(struct qn_running *run)
+{
+    qn_arena_init(&run->arena, SIZE_MAX / 2);
+    name_instances(run);
+    qn_terms_init(&run->terms, run->scenario, run->options, run->learned);
+    qn_running_name_queues(run);
+}
+
 bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
 {
     const struct qn_server_options server = {
@@ -274,14 +299,15 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         .port_count = instance_limit(run),
     };
 
-    qn_arena_init(&run->arena, SIZE_MAX / 2);
+    qn_running_prepare(run);
     qn_history_init(&run->history);
     run->history.keeps_lines = true;
     run->recorder.history = &run->history;
-    name_instances(run);
-    qn_terms_init(&run->terms, run->scenario, run->options, run->learned);
+    qn_watch_init(&run->watch, run->queue_name, QN_STR(QN_SERVER_SELF),
+                  run->instance_limit == 1 ? qn_str_from_cstr(run->instances[0].name)
+                                           : QN_STR_NONE);
     if (!qn_faults_init(&run->faults, run->scenario, &run->terms, &run->recorder, run->seed, err) ||
-        !qn_server_start(&run->server, &server, &run->recorder, err)) {
+        (!qn_kept_take_over(run) && !qn_server_start(&run->server, &server, &run->recorder, err))) {
         return false;
     }
     name_ports(run);
@@ -305,9 +331,6 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
     if (!qn_running_create_queues(run, err)) {
         return false;
     }
-    qn_watch_init(&run->watch, run->queue_name, QN_STR(QN_SERVER_SELF),
-                  run->instance_limit == 1 ? qn_str_from_cstr(run->instances[0].name)
-                                           : QN_STR_NONE);
     write_header(run);
     return add_rules(run, err);
 }

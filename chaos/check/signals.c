@@ -3,7 +3,9 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 static const int ends[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
 
@@ -32,7 +34,7 @@ int qn_signals_open(void)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-bool qn_signals_is_end(uint32_t number)
+static bool is_end(uint32_t number)
 {
     for (size_t i = 0; i < END_COUNT; i++) {
         if (number == (uint32_t)ends[i]) {
@@ -40,4 +42,15 @@ bool qn_signals_is_end(uint32_t number)
         }
     }
     return false;
+}
+
+bool qn_signals_heard_end(int signal_fd)
+{
+    struct signalfd_siginfo info;
+    bool heard = false;
+
+    while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        heard = heard || is_end(info.ssi_signo);
+    }
+    return heard;
 }

@@ -3,11 +3,11 @@
 #define QN_CHECK_SIGNALS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* Blocks SIGCHLD and what tells a check to end: SIGINT, SIGTERM, SIGQUIT, and SIGHUP unless it is
  * ignored (nohup). Returns a descriptor on which they arrive; -1: there is none left. */
 int qn_signals_open(void);
-bool qn_signals_is_end(uint32_t number);
+/* Reads what arrived there; true: something that tells the check to end was among it. */
+bool qn_signals_heard_end(int signal_fd);
 
 #endif

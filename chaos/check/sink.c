@@ -286,15 +286,28 @@ static bool start_daemon(struct qn_sink *sink)
     return epoll_ctl(sink->fd, EPOLL_CTL_ADD, sink->daemon_fd, &event) == 0;
 }
 
-bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_sink,
-                  struct qn_error *err)
+static void make_routes(struct qn_sink *sink, const struct qn_routes_options *options)
 {
-    struct qn_sink *sink = qn_memory_new(sizeof(*sink));
     struct qn_routes_options own = *options;
 
     own.effects.answer = take_answer;
     own.effects.is_there = is_there;
     sink->routes = qn_routes_new(&own);
+}
+
+void qn_sink_renew(struct qn_sink *sink, const struct qn_routes_options *options)
+{
+    qn_routes_close_all(sink->routes);
+    qn_routes_free(sink->routes);
+    make_routes(sink, options);
+}
+
+bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_sink,
+                  struct qn_error *err)
+{
+    struct qn_sink *sink = qn_memory_new(sizeof(*sink));
+
+    make_routes(sink, options);
     sink->bind_address = options->bind;
     sink->listener = -1;
     sink->fd = epoll_create1(EPOLL_CLOEXEC);

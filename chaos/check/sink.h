@@ -12,6 +12,8 @@ struct qn_sink;
  */
 QN_MUST_CHECK bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_sink,
                                 struct qn_error *err);
+/* Same port and connections for another scenario, with an empty ledger; nothing may be open. */
+void qn_sink_renew(struct qn_sink *sink, const struct qn_routes_options *options);
 /* Open calls are answered 503. Accepts NULL. */
 void qn_sink_close(struct qn_sink *sink);
 int qn_sink_port(const struct qn_sink *sink);

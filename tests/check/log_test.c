@@ -45,6 +45,26 @@ static void expect_line(size_t i, const char *text)
     cr_expect_str_eq(history.events[i].instance.ptr, "QUERN0001");
 }
 
+Test(log, another_scenario_begins_with_an_empty_file)
+{
+    struct qn_history next;
+    struct qn_recorder other = {.history = &next};
+
+    qn_history_init(&next);
+    print("one\n");
+    qn_log_read(&reader, false);
+    print("never read\n");
+    qn_log_renew(&reader, QN_STR("QUERN0001"), &other);
+    cr_expect_eq(lseek(fileno(file), 0, SEEK_END), 0);
+    print("two\n");
+    qn_log_read(&reader, false);
+    cr_expect_eq(history.count, 1);
+    cr_assert_eq(next.count, 1);
+    cr_expect_str_eq(next.events[0].detail->reason.ptr, "two");
+    qn_log_close(&reader);
+    qn_history_done(&next);
+}
+
 Test(log, line_is_recorded_once_and_when_it_is_whole)
 {
     print("one\ntw");

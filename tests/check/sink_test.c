@@ -160,6 +160,26 @@ Test(sink, body_without_a_key_is_known_as_it_came_or_by_its_headers)
     }
 }
 
+Test(sink, another_scenario_has_the_same_port_and_an_empty_ledger)
+{
+    const struct qn_routes_options options = {
+        .effects = {.recorder = &recorder, .script = script_of},
+        .key_of_id = key_of_id,
+    };
+    const char *headers = "Idempotency-Key: k-003\r\n";
+    char answer[2048];
+    char body[256];
+
+    (void)snprintf(body, sizeof(body), envelope, "one");
+    cr_expect_eq(call("POST", "/v1/effects", headers, body, answer), 200);
+    int port = qn_sink_port(sink);
+    qn_sink_renew(sink, &options);
+    cr_expect_eq(qn_sink_port(sink), port);
+    cr_expect_eq(call("POST", "/v1/effects", headers, body, answer), 200);
+    cr_expect_null(strstr(answer, "Idempotency-Replayed"));
+    cr_expect_not(last_of(QN_CHECK_WORK_COMMIT)->replayed);
+}
+
 Test(sink, answer_comes_when_the_work_is_over)
 {
     char answer[2048];

@@ -421,7 +421,8 @@ static struct qn_str only_instance(const struct qn_judge_input *in)
 
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind != QN_CHECK_PROC || !qn_str_equal(event->what, QN_STR("spawn"))) {
+        if (event->kind != QN_CHECK_PROC || (!qn_str_equal(event->what, QN_STR("spawn")) &&
+                                             !qn_str_equal(event->what, QN_STR("keep")))) {
             continue;
         }
         if (!qn_str_is_none(only) && !qn_str_equal(only, event->instance)) {

@@ -150,6 +150,18 @@ static void print_tenants(FILE *file, const struct qn_report_entry *entry)
     }
 }
 
+/* With --reuse: what was kept, and what was not. */
+static void print_process(FILE *file, const struct qn_run_process *process)
+{
+    if (process->kept_from[0] != '\0') {
+        (void)fprintf(file, "   (process of %s)", process->kept_from);
+    } else if (process->started[0] != '\0') {
+        (void)fputs("   (new process: ", file);
+        print_clean(file, qn_str_from_cstr(process->started));
+        (void)fputc(')', file);
+    }
+}
+
 void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -169,6 +181,7 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
     }
     (void)fputs(judgement->text[0] != '\0' ? "   " : "", file);
     print_clean(file, qn_str_from_cstr(judgement->text));
+    print_process(file, &entry->result.process);
     (void)fputc('\n', file);
     print_tenants(file, entry);
     print_log(file, qn_str_from_cstr(entry->result.log_tail));

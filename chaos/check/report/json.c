@@ -298,6 +298,13 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     if (entry->waiver != NULL) {
         set(object, "waived", qn_report_json_text(qn_str_from_cstr(entry->waiver)));
     }
+    if (entry->result.process.kept_from[0] != '\0') {
+        set(object, "process", json_pack("{s:s}", "kept_from", entry->result.process.kept_from));
+    } else if (entry->result.process.started[0] != '\0') {
+        set(object, "process",
+            json_pack("{s:o}", "started",
+                      qn_report_json_text(qn_str_from_cstr(entry->result.process.started))));
+    }
     set_number(object, "wall_ms", entry->result.wall_ms);
     set_number(object, "virtual_ms", entry->result.virtual_ms);
     set(object, "invariants", invariants(judgement));

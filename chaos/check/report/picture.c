@@ -332,7 +332,8 @@ static void append_instance(struct qn_picture *picture, int64_t number)
         if (event->kind != QN_CHECK_PROC || qn_picture_instance(event->instance) != number) {
             continue;
         }
-        if (qn_str_equal(event->what, QN_STR("spawn"))) {
+        if (qn_str_equal(event->what, QN_STR("spawn")) ||
+            qn_str_equal(event->what, QN_STR("keep"))) {
             since_ms = event->vt;
             qn_picture_mark(picture, &marks, "start", event, y);
         } else if (qn_str_equal(event->what, QN_STR("exit"))) {

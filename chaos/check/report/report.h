@@ -12,6 +12,7 @@ struct qn_report_entry {
     const struct qn_scenario *scenario;
     struct qn_run_result result;
     struct qn_run_progress progress; /* while it runs */
+    bool is_begun;
     bool is_running;
     bool is_done;
     char trace_path[1024]; /* empty: not kept */

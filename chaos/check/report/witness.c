@@ -31,6 +31,9 @@ static void describe_process(const struct qn_check_event *event, const char *who
         qn_buf_append_format(
             buf, "%s ends (%s %lld)", who, by_signal ? "signal" : "exit code",
             (long long)(by_signal ? event->detail->signal : event->detail->exit_code));
+    } else if (qn_str_equal(event->what, QN_STR("keep"))) {
+        qn_buf_append_format(buf, "%s goes on, kept from another scenario (pid %lld)", who,
+                             (long long)event->detail->pid);
     } else {
         qn_buf_append_format(buf, "%s: %.*s (pid %lld)", who, QN_STR_ARG(event->what),
                              (long long)event->detail->pid);
