@@ -51,7 +51,7 @@ const struct qn_option_row qn_option_rows[] = {
     ROW(LIST, "--scenario", "FILE", "a scenario of your own beside the others (repeatable)",
         scenario_files, DECLARES),
     ROW_RANGE(NUMBER, "--tier", "N",
-              "scenarios of this tier: 1, 2 for the rarer ones, 3 to 9 of your own", tier, 1, 9,
+              "of this tier: 1, 2 for rarer ones, 3 to 9 your own", tier, 1, 9,
               CHECK | IN_FILE),
     ROW_FLAG("--list", "show the scenarios and end", wants_list, CHECK),
     ROW(TEXT, "--config", "FILE", "declarations (default: quern.json, if it is there)", config_path,

@@ -37,12 +37,12 @@ void qn_digest_sha256(struct qn_str bytes, uint8_t ret_digest[32])
 void qn_digest_hex(const uint8_t *bytes, size_t len, char *out)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t i = 0;
+    size_t fours = len / 4;
 
-    for (; i + 4 <= len; i += 4) {
-        qn_hex_of_four(bytes + i, out + 2 * i);
+    for (size_t i = 0; i < fours; i++) {
+        qn_hex_of_four(bytes + 4 * i, out + 8 * i);
     }
-    for (; i < len; i++) {
+    for (size_t i = 4 * fours, end = i + len % 4; i < end; i++) {
         out[2 * i] = hex[bytes[i] >> 4];
         out[2 * i + 1] = hex[bytes[i] & 15];
     }
