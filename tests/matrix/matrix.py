@@ -273,7 +273,7 @@ def unproven(measured, reference, profile):
         now = reference_sum(reference, scenario)
         is_known = of_it["sources"].get(scenario) == now and of_it["passed"].get(scenario, 0) >= SEEDS
         if is_one_of(scenario, reference.only) and not is_known and of_it["skipped"].get(scenario) != now \
-                and profile in document(path)["profiles"]:
+                and profile in document(path)["profiles"] and document(path)["tier"] <= reference.tier:
             wanted.append(scenario)
     return wanted
 

@@ -14,9 +14,11 @@ BOTH = ("standard", "fifo")
 
 
 class Reference:
-    """only: where its own way of doing things shows; empty: everywhere. The cut chooses from it."""
+    """only: where its own way of doing things shows; empty: everywhere. The cut chooses from it.
+    tier: the last one it is put through."""
 
-    def __init__(self, number, what, command, options=(), profiles=BOTH, only=(), sources=(), is_cut=True):
+    def __init__(self, number, what, command, options=(), profiles=BOTH, only=(), sources=(), is_cut=True,
+                 tier=2):
         self.number = number
         self.what = what
         self.command = command
@@ -24,6 +26,7 @@ class Reference:
         self.profiles = profiles
         self.only = list(only)
         self.is_cut = is_cut  # fast enough for the cut
+        self.tier = tier
         self.sources = [CONSUMERS / name for name in sources]  # none: those of the worker
 
 
@@ -52,6 +55,19 @@ def javascript():
     return ["node", node_folder("javascript", folder, "worker.mjs", pins="../sqs_consumer")]
 
 
+def runtime():
+    return [running.WORKER.parents[1] / "runtime" / "runtime"]
+
+
+def consume():
+    debian("jq", "curl")
+    return [running.PROGRAM, "consume", "{queue_url}", "--", "sh", CONSUMERS / "consume.sh"]
+
+
+def exports():
+    return [running.PROGRAM.parent / "client" / "examples" / "exports", "{scenario}.db"]
+
+
 STOPS = ["shutdown.*", "scale.*"]
 POISON = ["poison.*", "retry.*", "dlq.*"]
 
@@ -71,6 +87,9 @@ REFERENCES = [
     Reference("R3", "an inbox in SQLite, judged by its effects alone", python("inbox.py"),
               ["--effects-cmd", "/usr/bin/python3 %s --effects" % (CONSUMERS / "inbox.py")],
               sources=["inbox.py", "reference.py"]),
+    Reference("R4", "the example `client/examples/exports`", exports,
+              ["--output-queue", "finished", "--env", "OUTPUT_QUEUE_URL={output_queue_url}"], ("standard",),
+              sources=["../../client/examples/exports/%s.c" % name for name in ("main", "store", "worker")]),
     Reference("R5", "leaves poison to the redrive policy", worker("--poison", "dlq"),
               ["--poison", "dlq"], only=POISON),
     Reference("R6", "quarantines poison", worker("--poison", "quarantine"), ["--poison", "quarantine"],
@@ -87,7 +106,8 @@ REFERENCES = [
               worker("--prefetch", "20"), ["--prefetch", "20"]),
     # Each of its calls is a process that takes a second of a processor. Beside other suites that is
     # longer than its leases, so the cut has it not; tests/check has a worker in shell.
-    Reference("R11", "a shell script on the AWS CLI", shell, sources=["shell.sh"], is_cut=False),
+    Reference("R11", "a shell script on the AWS CLI, tier 1", shell, ["--poison", "dlq"], sources=["shell.sh"],
+              is_cut=False, tier=1),
     Reference("R16", "a Lambda function that takes each record by itself, and knows of FIFO", function(),
               ["--esm", str(CONSUMERS / "lambda" / "right.json")], ("lambda",), ["lambda.*"],
               sources=["lambda/lambda_fn", "lambda/right.json"]),
@@ -96,10 +116,13 @@ REFERENCES = [
               sources=["lambda/lambda_fn"]),
     Reference("R17", "at most once, on purpose", worker("--at-most-once"),
               ["--at-most-once"], ("standard",)),
+    Reference("RC", "the consumer runtime of libquern", runtime, sources=["runtime/main.c"]),
     Reference("RJ", "a worker in JavaScript on @aws-sdk/client-sqs", javascript,
               sources=["javascript/worker.mjs"]),
     Reference("RP", "the reference in Python that `./dev check` runs", python("reference.py"),
               sources=["reference.py"]),
+    Reference("RQ", "`quern consume` and a shell script", consume, ["--heartbeat", "yes"],
+              sources=["consume.sh"]),
 ]
 
 
