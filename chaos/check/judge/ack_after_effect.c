@@ -1,18 +1,31 @@
 /* ACK-AFTER-EFFECT: a delete arrives only after the effect, or a record of rejection, is there. */
+#include <stdio.h>
+
 #include "chaos/check/judge/judge.h"
 
 struct settled {
-    uint64_t seq; /* of the first effect or record; 0: none so far */
-    int64_t at_ms;
+    const struct qn_check_event *by; /* the first effect or record; NULL: none so far */
+};
+
+struct arrival {
+    const struct qn_check_event *call;
+};
+
+struct walk {
+    struct qn_table effects;  /* struct settled */
+    struct qn_table arrivals; /* struct arrival, by handle */
+    int64_t deletes;
+    int64_t closest_ms; /* wall: between an effect and the delete behind it; below 0: none */
 };
 
 /* The arrival of the call that carried the handle; it may lie before the execution, when the call
  * was held. */
-static uint64_t arrival(const struct qn_table *arrivals, const struct qn_check_event *deletion)
+static const struct qn_check_event *arrival(const struct walk *walk,
+                                            const struct qn_check_event *deletion)
 {
-    const uint64_t *seq = qn_table_find_kept(arrivals, deletion->h);
+    const struct arrival *arrival = qn_table_find_kept(&walk->arrivals, deletion->h);
 
-    return seq != NULL ? *seq : deletion->seq;
+    return arrival != NULL ? arrival->call : deletion;
 }
 
 static void note_call(struct qn_table *arrivals, const struct qn_check_event *call)
@@ -21,25 +34,32 @@ static void note_call(struct qn_table *arrivals, const struct qn_check_event *ca
         return;
     }
     for (size_t i = 0; i < call->detail->handle_count; i++) {
-        uint64_t *seq = qn_table_at_kept(arrivals, call->detail->handles[i]);
-        *seq = call->seq;
+        struct arrival *arrival = qn_table_at_kept(arrivals, call->detail->handles[i]);
+        arrival->call = call;
     }
 }
 
-static void judge_delete(const struct qn_table *effects, const struct qn_table *arrivals,
-                         const struct qn_check_event *deletion, struct qn_finding *finding)
+static void judge_delete(struct walk *walk, const struct qn_check_event *deletion,
+                         struct qn_finding *finding)
 {
-    const struct settled *settled = qn_table_find_kept(effects, deletion->k);
-    uint64_t at = arrival(arrivals, deletion);
+    const struct settled *settled = qn_table_find_kept(&walk->effects, deletion->k);
+    const struct qn_check_event *call = arrival(walk, deletion);
+    uint64_t at = call->seq;
 
-    if ((settled != NULL && settled->seq < at) || finding->result == QN_RESULT_FAIL) {
+    if (settled != NULL && settled->by->seq < at) {
+        int64_t gap_ms = call->wt > settled->by->wt ? call->wt - settled->by->wt : 0;
+        walk->closest_ms =
+            walk->closest_ms < 0 || gap_ms < walk->closest_ms ? gap_ms : walk->closest_ms;
+        return;
+    }
+    if (finding->result == QN_RESULT_FAIL) {
         return;
     }
     if (settled != NULL) {
         qn_finding_set(finding, QN_RESULT_FAIL,
                        "the delete of %.*s arrived before its effect (seq %llu, effect %llu)",
                        QN_STR_ARG(deletion->k), (unsigned long long)at,
-                       (unsigned long long)settled->seq);
+                       (unsigned long long)settled->by->seq);
     } else {
         qn_finding_set(finding, QN_RESULT_FAIL,
                        "%.*s was deleted (seq %llu) when it had neither an effect nor a record",
@@ -58,36 +78,46 @@ static bool may_be_dropped(const struct qn_judge_input *in, struct qn_str key)
            (in->poison == QN_POISON_DISCARD && qn_judge_is_poison(in, key));
 }
 
+/* Of a pass: how close the closest was. */
+static void tell(const struct walk *walk, struct qn_finding *finding)
+{
+    char gap[48] = "";
+
+    if (walk->closest_ms >= 0) {
+        (void)snprintf(gap, sizeof(gap), ", min gap effect->delete %lld ms",
+                       (long long)walk->closest_ms);
+    }
+    qn_finding_set(finding, QN_RESULT_PASS, "%lld delete%s%s", (long long)walk->deletes,
+                   walk->deletes == 1 ? "" : "s", gap);
+}
+
 void qn_judge_ack_after_effect(const struct qn_judge_input *in, struct qn_finding *ret_finding)
 {
-    struct qn_table effects;
-    struct qn_table arrivals;
-    int64_t count = 0;
+    struct walk walk = {.closest_ms = -1};
 
     if (in->level < QN_LEVEL_SINK) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "needs the effect sink");
         return;
     }
-    qn_table_init_for(&effects, sizeof(struct settled), &in->history->texts);
-    qn_table_init_for(&arrivals, sizeof(uint64_t), &in->history->texts);
+    qn_table_init_for(&walk.effects, sizeof(struct settled), &in->history->texts);
+    qn_table_init_for(&walk.arrivals, sizeof(struct arrival), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (qn_judge_settles(in, event)) {
-            struct settled *settled = qn_table_at_kept(&effects, event->k);
-            settled->seq = settled->seq != 0 ? settled->seq : event->seq;
+            struct settled *settled = qn_table_at_kept(&walk.effects, event->k);
+            settled->by = settled->by != NULL ? settled->by : event;
         } else if (event->kind == QN_CHECK_API_IN && qn_judge_counts(in, event)) {
-            note_call(&arrivals, event);
+            note_call(&walk.arrivals, event);
         } else if (event->kind == QN_CHECK_MSG_DELETE && qn_judge_on_source(in, event)) {
-            count++;
+            walk.deletes++;
             if (!may_be_dropped(in, event->k)) {
-                judge_delete(&effects, &arrivals, event, ret_finding);
+                judge_delete(&walk, event, ret_finding);
             }
         }
     }
     if (ret_finding->result == QN_RESULT_PASS) {
-        qn_finding_set(ret_finding, QN_RESULT_PASS, "%lld deletes, each after its effect",
-                       (long long)count);
+        tell(&walk, ret_finding);
     }
-    qn_table_done(&arrivals);
-    qn_table_done(&effects);
+    qn_table_done(&walk.arrivals);
+    qn_table_done(&walk.effects);
 }

@@ -30,6 +30,8 @@ struct state {
     struct qn_table invocations; /* bool: seen */
     struct qn_table windows;     /* struct window, by instance */
     size_t judged;
+    int64_t failed_calls; /* of the application's, in those windows */
+    double fastest_per_s;
 };
 
 static int ascending(const void *a, const void *b)
@@ -65,6 +67,10 @@ static void judge_rates(struct state *state, struct qn_str name, const struct wi
     int64_t per_s = (int64_t)window->count * 1000 / length_ms;
     int64_t http_per_s = window->http * 1000 / length_ms;
 
+    state->failed_calls += (int64_t)window->count;
+    double exactly_per_s = (double)window->count * 1000 / (double)length_ms;
+    state->fastest_per_s =
+        exactly_per_s > state->fastest_per_s ? exactly_per_s : state->fastest_per_s;
     if (per_s > limit_per_s &&
         qn_finding_break(state->finding, QN_MUST,
                          "while its receives failed, %.*s polled %lld times a second for %lld ms "
@@ -269,6 +275,10 @@ void qn_judge_backoff(const struct qn_judge_input *in, struct qn_finding *ret_fi
         struct window *window = item->value;
         close_window(&state, item->key, window, end->wt, true, end->seq);
         qn_memory_free(window->calls);
+    }
+    if (state.judged > 0 && ret_finding->result == QN_RESULT_PASS) {
+        qn_finding_set(ret_finding, QN_RESULT_PASS, "%lld polls failed, at most %.2g a second",
+                       (long long)state.failed_calls, state.fastest_per_s);
     }
     if (state.judged == 0 && ret_finding->result == QN_RESULT_PASS) {
         qn_finding_set_unexercised(ret_finding, "no receive failed");

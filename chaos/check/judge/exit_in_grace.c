@@ -31,13 +31,20 @@ void qn_judge_exit_in_grace(const struct qn_judge_input *in, struct qn_finding *
 {
     const struct qn_history *history = in->history;
     int64_t last_wt = history->count > 0 ? history->events[history->count - 1].wt : 0;
+    int64_t slowest_ms = 0;
     size_t count = 0;
 
     for (const struct qn_stop *stop = in->book->stops; stop != NULL; stop = stop->next) {
         if (stop->is_judged) {
+            int64_t took_ms = stop->exit != NULL ? stop->exit->wt - stop->told->wt : 0;
+            slowest_ms = took_ms > slowest_ms ? took_ms : slowest_ms;
             count++;
             judge(in, stop, last_wt, ret_finding);
         }
+    }
+    if (ret_finding->result == QN_RESULT_PASS && slowest_ms > 0) {
+        qn_finding_set(ret_finding, QN_RESULT_PASS, "ended %.2g s after SIGTERM (limit %.3g s)",
+                       (double)slowest_ms / 1000, (double)in->grace_ms / 1000);
     }
     if (count == 0) {
         qn_finding_set_unexercised(ret_finding, "nobody was told to end");

@@ -434,13 +434,8 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
     } else if (strcmp(text_of(scenario, "severity").ptr, "info") == 0) {
         conclude_info(judgement);
     } else if (!is_without_norm(judgement, in, json_object_get(scenario, "needs"))) {
-        conclude(judgement, QN_OUTCOME_PASS, "%s", "");
-        for (size_t i = 0; i < judgement->invariant_count && judgement->text[0] == '\0'; i++) {
-            const struct qn_finding *finding = &judgement->invariants[i].finding;
-            if (finding->result == QN_RESULT_PASS) {
-                conclude(judgement, QN_OUTCOME_PASS, "%s", finding->text);
-            }
-        }
+        judgement->outcome = QN_OUTCOME_PASS;
+        qn_judge_facts(in, judgement);
     }
 }
 

@@ -36,22 +36,25 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages, int
     }
 }
 
-static void judge(struct qn_str key, const struct message *message, int64_t bound_ms,
-                  int64_t end_ms, struct qn_finding *finding)
+/* How long it took. */
+static int64_t judge(struct qn_str key, const struct message *message, int64_t bound_ms,
+                     int64_t end_ms, struct qn_finding *finding)
 {
     int64_t finished_ms = message->finished != NULL ? message->finished->vt : end_ms;
+    int64_t took_ms = finished_ms - message->visible_at_ms;
 
-    if (finished_ms - message->visible_at_ms <= bound_ms) {
-        return;
+    if (took_ms <= bound_ms) {
+        return took_ms;
     }
     if (qn_finding_break(finding, QN_MUST, "%.*s was %s %lld ms after it was visible (limit %lld)",
                          QN_STR_ARG(key), message->finished != NULL ? "finished" : "not finished",
-                         (long long)(finished_ms - message->visible_at_ms), (long long)bound_ms)) {
+                         (long long)took_ms, (long long)bound_ms)) {
         qn_finding_witness(finding, message->sent_seq);
         if (message->finished != NULL) {
             qn_finding_witness(finding, message->finished->seq);
         }
     }
+    return took_ms;
 }
 
 static int64_t mark_ms(const struct qn_history *history, bool is_ready)
@@ -80,6 +83,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
     struct qn_table messages;
     struct qn_error err;
     int64_t bound_ms;
+    int64_t slowest_ms = 0;
     size_t count = 0;
 
     if (!qn_judge_number(in, bound, &bound_ms, &err)) {
@@ -96,8 +100,13 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
         const struct message *message = item->value;
         if (message->is_sent && qn_tally_selects(in->tally, which, item->key)) {
             count++;
-            judge(item->key, message, bound_ms, end_ms, ret_finding);
+            int64_t took_ms = judge(item->key, message, bound_ms, end_ms, ret_finding);
+            slowest_ms = took_ms > slowest_ms ? took_ms : slowest_ms;
         }
+    }
+    if (count > 0 && ret_finding->result == QN_RESULT_PASS) {
+        qn_finding_set(ret_finding, QN_RESULT_PASS, "done within %.2g s each (limit %.3g s)",
+                       (double)slowest_ms / 1000, (double)bound_ms / 1000);
     }
     if (count == 0) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "no message is %.*s",
