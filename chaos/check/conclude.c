@@ -18,7 +18,7 @@ bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
         return false;
     }
     if (!qn_running_read_trace(run, err) || !qn_running_count(run, err) ||
-        !qn_running_count_effects(run, err)) {
+        !qn_running_count_effects(run, err) || !qn_running_read_letters(run, err)) {
         return false;
     }
     qn_check_event_init(&event, &detail, QN_CHECK_MARK);

@@ -33,6 +33,7 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_PROC] = "proc",
     [QN_CHECK_EFFECT_COUNT] = "effect.count",
     [QN_CHECK_LOG] = "log",
+    [QN_CHECK_LETTER] = "letter",
     [QN_CHECK_LAMBDA_INVOKE] = "lambda.invoke",
     [QN_CHECK_LAMBDA_RETURN] = "lambda.return",
     [QN_CHECK_LAMBDA_WRONG] = "lambda.wrong",

@@ -270,7 +270,8 @@ static void complete(struct qn_table *messages, struct qn_table *names,
 {
     if (!qn_str_is_none(event->mid)) {
         struct message *message = qn_table_at_kept(messages, event->mid);
-        if (event->kind == QN_CHECK_LOAD && !qn_str_is_none(event->k)) {
+        bool is_ours = event->kind == QN_CHECK_LOAD || event->kind == QN_CHECK_LETTER;
+        if (is_ours && !qn_str_is_none(event->k)) {
             message->loaded_k = event->k;
             (void)qn_table_at_kept(names, event->k);
         }

@@ -187,6 +187,9 @@ QN_MUST_CHECK bool qn_running_run_command(struct qn_running *run,
  * one of each message behind it. */
 QN_MUST_CHECK bool qn_running_map_keys(struct qn_running *run, struct qn_error *err);
 
+/* letters.c: dead letters that the consumer sent itself, each with the message that it is about. */
+QN_MUST_CHECK bool qn_running_read_letters(struct qn_running *run, struct qn_error *err);
+
 /* effects_command.c: what --effects-cmd says, into the history. */
 QN_MUST_CHECK bool qn_running_count_effects(struct qn_running *run, struct qn_error *err);
 

@@ -58,8 +58,8 @@ struct qn_str qn_unit_key(const struct qn_routes_options *o,
 {
     struct qn_str key = qn_unit_member(unit, "idempotencyKey");
 
-    if (!qn_str_is_none(key)) {
-        return key;
+    if (!qn_str_is_none(key)) { /* a body of the user's may have its {{id}} there */
+        return qn_unit_key_of_id(o, key);
     }
     struct qn_str id = qn_unit_member(json_object_get(unit, "payload"), "id");
     if (qn_str_is_none(id)) {
