@@ -258,6 +258,7 @@ static int run_all(struct checking *checking)
     qn_report_begin(report);
     qn_report_tap_stream(report, NULL);
     qn_jobs_run(&jobs);
+    qn_report_entries_end(report);
     if (jobs.cannot_start != NULL) {
         (void)fprintf(stderr, "quern check: %s\n", jobs.cannot_start);
         leave_out_the_rest(report);

@@ -1,4 +1,5 @@
 """What `quern check` shows while it runs: on a terminal, and in a pipe."""
+import json
 import os
 import pty
 import re
@@ -10,9 +11,11 @@ import termios
 import time
 from fcntl import ioctl
 
+import junit
 import pytest
 from commands import environment, run
 from exchange import process
+from traces_made import Trace
 
 # Never asks for a message: each scenario ends after --startup-timeout.
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -107,3 +110,45 @@ def test_a_terminal_tells_of_all_that_run(tmp_path):
                               "--grace", "100ms", "--seed", "7", "--", *IDLE], columns=160)
     spins = re.findall(r" [|/\\-]     1 of (\d+) scenarios done, 3 running: (\S+) \ds, (\S+) \ds, (\S+) \ds", text)
     assert spins and len(set(spins[0])) == 4
+
+
+def lines_of(*words):
+    return run("check", *words, "--startup-timeout", "700ms", "--grace", "100ms", "--seed", "7", "--",
+               *IDLE).stdout.splitlines()
+
+
+def test_a_family_that_is_skipped_for_one_reason_is_one_line(tmp_path):
+    report = tmp_path / "report.json"
+    lines = lines_of("--only", "base.ack-after-effect", "--only", "lambda.*", "--json", str(report))
+    (skip,) = [line for line in lines if line.startswith(" SKIP")]
+    told = re.fullmatch(r" SKIP  lambda\.\* {44}profile standard \((\d+) scenarios\)", skip)
+    assert int(told[1]) > 5
+    listed = [one["id"] for one in json.loads(report.read_text())["scenarios"] if one["verdict"] == "SKIP"]
+    assert len(listed) == int(told[1]) and all(one.startswith("lambda.") for one in listed)
+    assert f", {told[1]} skip " in lines[-3]
+
+
+def test_a_family_that_is_skipped_for_several_reasons_is_told_one_by_one():
+    lines = lines_of("--only", "base.ack-after-effect", "--only", "std.delete-lost", "--only", "std.delete-error",
+                     "--only", "fifo.order", "--waive", "std.delete-lost=one", "--waive", "std.delete-error=two")
+    assert sorted(re.split(" {2,}", line.strip())[1:] for line in lines if line.startswith(" SKIP")) == [
+        ["fifo.order", "profile standard"], ["std.delete-error", "waived: two"], ["std.delete-lost", "waived: one"]]
+
+
+def test_counts_of_nothing_are_left_out(piped):
+    assert piped.splitlines()[-2] == (" 1 scenario: 0 pass, 0 fail, 1 inconclusive"
+                                      "       observed semantics: not observable")
+
+
+def test_advice_is_wrapped_and_the_command_is_not(tmp_path):
+    trace = Trace(again="quern check --only std.made -- " + "python3 " * 20)
+    trace.lines[0]["scenario"].update(why="because " * 40, fix="mend it")
+    trace.send("k-000")
+    trace.work("k-000")
+    trace.work("k-000")
+    written = tmp_path / "report.xml"
+    run("judge", "--junit", str(written), str(trace.end().write(tmp_path / "t.jsonl")))
+    lines = junit.read(written.read_text()).find(".//failure").text.splitlines()
+    why = lines.index("| why it matters:" + " because" * 10)
+    assert lines[why + 1] == "|  " + " because" * 12 and lines[why + 4] == "| fix: mend it"
+    assert lines[-1] == "| rerun: quern check --only std.made -- " + ("python3 " * 20)

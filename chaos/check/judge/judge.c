@@ -233,45 +233,6 @@ static bool judge_invariants(struct qn_judgement *judgement, const struct qn_jud
     return true;
 }
 
-/* An event of a batch may be about several messages; one that lost to another rule is about none.
- */
-static int64_t times_fired(const struct qn_check_event *event)
-{
-    int64_t times = 1;
-
-    if (qn_str_starts_with(event->detail->reason, QN_STR("shadowed"))) {
-        return 0;
-    }
-    for (size_t i = 0; i < event->detail->target.len; i++) {
-        times += event->detail->target.ptr[i] == ',';
-    }
-    return times;
-}
-
-static void count_faults(struct qn_judgement *judgement, const struct qn_history *history,
-                         const json_t *run)
-{
-    const json_t *planned = json_object_get(run, "faults");
-    size_t i;
-    const json_t *item;
-
-    judgement->faults = qn_arena_alloc(&judgement->arena, (json_array_size(planned) + 1) *
-                                                              sizeof(struct qn_planned_fault));
-    json_array_foreach(planned, i, item)
-    {
-        struct qn_planned_fault *fault = &judgement->faults[judgement->fault_count++];
-        struct qn_str name = text_of(item, "name");
-        fault->rule = qn_arena_copy(&judgement->arena, name).ptr;
-        fault->planned = json_integer_value(json_object_get(item, "planned"));
-        for (size_t j = 0; j < history->count; j++) {
-            const struct qn_check_event *event = &history->events[j];
-            if (event->kind == QN_CHECK_FAULT && qn_str_equal(event->detail->rule, name)) {
-                fault->fired += times_fired(event);
-            }
-        }
-    }
-}
-
 static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, const char *format,
                      ...) QN_PRINTF(3, 4);
 
@@ -304,6 +265,16 @@ static bool never_extends(const struct qn_judge_input *in, const json_t *needs)
     return true;
 }
 
+static void conclude_unfired(struct qn_judgement *judgement, const struct qn_planned_fault *fault)
+{
+    if (fault->fired == 0) {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s never fired", fault->rule);
+    } else {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s fired %lld of %lld times",
+                 fault->rule, (long long)fault->fired, (long long)fault->planned);
+    }
+}
+
 /* True when there is no verdict of pass or fail to be had. */
 static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_input *in,
                          const json_t *scenario)
@@ -333,8 +304,7 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
             return true;
         }
         if (fault->fired < fault->planned) {
-            conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s fired %lld of %lld times",
-                     fault->rule, (long long)fault->fired, (long long)fault->planned);
+            conclude_unfired(judgement, fault);
             return true;
         }
     }
@@ -474,7 +444,7 @@ bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgeme
         goto out;
     }
     judgement.level = in.level;
-    count_faults(&judgement, history, run);
+    qn_judge_count_faults(&judgement, history, run);
     conclude_all(&judgement, &in, scenario);
     *ret_judgement = judgement;
     judgement = (struct qn_judgement){0};

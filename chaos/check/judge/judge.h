@@ -257,6 +257,9 @@ struct qn_judgement {
 /* Judges a settled history by its header. Fails when the header is missing or unreadable. */
 QN_MUST_CHECK bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgement,
                             struct qn_error *err);
+/* Fills the judgement's faults; run: of the header. */
+void qn_judge_count_faults(struct qn_judgement *judgement, const struct qn_history *history,
+                           const json_t *run);
 /* The text beside a PASS: the figure of an invariant that has one, else how many messages there were
  * and what happened to them. */
 void qn_judge_facts(const struct qn_judge_input *in, struct qn_judgement *judgement);

@@ -162,23 +162,31 @@ static void print_process(FILE *file, const struct qn_run_process *process)
     }
 }
 
-void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry)
+/* The verdict in its column, and what it is about. */
+static void print_head(const struct qn_report *report, enum qn_outcome outcome, struct qn_str name,
+                       int64_t wall_ms)
 {
-    const struct qn_judgement *judgement = &entry->result.judgement;
     FILE *file = report->console;
-    const char *word = looks[judgement->outcome].word;
 
     if (report->colours) {
-        (void)fprintf(file, " %s%s\033[0m", looks[judgement->outcome].colour, word);
+        (void)fprintf(file, " %s%s\033[0m", looks[outcome].colour, looks[outcome].word);
     } else {
-        (void)fprintf(file, " %s", word);
+        (void)fprintf(file, " %s", looks[outcome].word);
     }
-    (void)fprintf(file, "  %-42.*s", QN_STR_ARG(entry->scenario->id));
-    if (entry->result.wall_ms > 0) {
-        (void)fprintf(file, " %5.1fs", (double)entry->result.wall_ms / 1000);
+    (void)fprintf(file, "  %-42.*s", QN_STR_ARG(name));
+    if (wall_ms > 0) {
+        (void)fprintf(file, " %5.1fs", (double)wall_ms / 1000);
     } else {
         (void)fputs("       ", file);
     }
+}
+
+static void print_entry(const struct qn_report *report, const struct qn_report_entry *entry)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    FILE *file = report->console;
+
+    print_head(report, judgement->outcome, entry->scenario->id, entry->result.wall_ms);
     (void)fputs(judgement->text[0] != '\0' ? "   " : "", file);
     print_clean(file, qn_str_from_cstr(judgement->text));
     print_process(file, &entry->result.process);
@@ -189,6 +197,108 @@ void qn_report_entry_print(const struct qn_report *report, const struct qn_repor
         print_trouble(report, entry);
     }
     (void)fflush(file);
+}
+
+/* Skipped before it was run, so that it has neither a time nor a log nor a process to tell of. */
+static bool is_plain_skip(const struct qn_report_entry *entry)
+{
+    return entry->result.judgement.outcome == QN_OUTCOME_SKIP && entry->result.wall_ms == 0;
+}
+
+/* Of those that are held back. A family that is skipped for one reason is one line. */
+static void print_family(struct qn_report *report, struct qn_str family, bool is_whole)
+{
+    const struct qn_report_entry *first = NULL;
+    size_t held = 0;
+
+    for (size_t i = 0; i < report->planned; i++) {
+        const struct qn_report_entry *entry = &report->entries[i];
+        if (entry->is_held && qn_str_equal(qn_report_family(entry), family)) {
+            first = first != NULL ? first : entry;
+            held++;
+        }
+    }
+    bool is_one_line = is_whole && held > 1;
+    if (is_one_line) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s.*", QN_STR_ARG(family));
+        print_head(report, QN_OUTCOME_SKIP, qn_str_from_cstr(name), 0);
+        (void)fputs("   ", report->console);
+        print_clean(report->console, qn_str_from_cstr(first->result.judgement.text));
+        (void)fprintf(report->console, " (%zu scenarios)\n", held);
+    }
+    for (size_t i = 0; i < report->planned && held > 0; i++) {
+        struct qn_report_entry *entry = &report->entries[i];
+        if (entry->is_held && qn_str_equal(qn_report_family(entry), family)) {
+            entry->is_held = false;
+            if (!is_one_line) {
+                print_entry(report, entry);
+            }
+        }
+    }
+}
+
+void qn_report_entry_print(struct qn_report *report, struct qn_report_entry *entry)
+{
+    struct qn_str family = qn_report_family(entry);
+    bool is_alike = is_plain_skip(entry);
+    bool is_whole = true;
+
+    for (size_t i = 0; i < report->planned; i++) {
+        const struct qn_report_entry *other = &report->entries[i];
+        if (qn_str_equal(qn_report_family(other), family) && other->is_done) {
+            is_alike = is_alike && is_plain_skip(other) &&
+                       strcmp(other->result.judgement.text, entry->result.judgement.text) == 0;
+        } else if (qn_str_equal(qn_report_family(other), family)) {
+            is_whole = false;
+        }
+    }
+    entry->is_held = is_alike;
+    if (!is_alike || is_whole) {
+        print_family(report, family, is_whole && is_alike);
+    }
+    if (!is_alike) {
+        print_entry(report, entry);
+    }
+}
+
+void qn_report_entries_end(struct qn_report *report)
+{
+    for (size_t i = 0; i < report->planned; i++) {
+        if (report->entries[i].is_held) {
+            print_family(report, qn_report_family(&report->entries[i]), false);
+        }
+    }
+}
+
+/* How many passed and failed is always said, the others only if there are some. */
+static void print_counts(const struct qn_report *report, const size_t counts[QN_OUTCOME_COUNT],
+                         const char *waivers)
+{
+    static const struct {
+        enum qn_outcome outcome;
+        const char *name;
+        bool is_always_told;
+    } parts[] = {
+        {QN_OUTCOME_PASS, "pass", true},
+        {QN_OUTCOME_WARN, "warn", false},
+        {QN_OUTCOME_INFO, "info", false},
+        {QN_OUTCOME_FAIL, "fail", true},
+        {QN_OUTCOME_INCONCLUSIVE, "inconclusive", false},
+        {QN_OUTCOME_ERROR, "error", false},
+        {QN_OUTCOME_SKIP, "skip", false},
+    };
+
+    (void)fprintf(report->console, "\n %zu scenario%s", report->count,
+                  report->count == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size_t count = counts[parts[i].outcome];
+        if (count > 0 || parts[i].is_always_told) {
+            (void)fprintf(report->console, "%s %zu %s", i == 0 ? ":" : ",", count, parts[i].name);
+        }
+    }
+    (void)fprintf(report->console, "%s       observed semantics: %s\n", waivers,
+                  qn_report_semantics(report));
 }
 
 void qn_report_end(const struct qn_report *report)
@@ -213,13 +323,7 @@ void qn_report_end(const struct qn_report *report)
     if (waived > 0) {
         (void)snprintf(waivers, sizeof(waivers), " (%zu waived)", waived);
     }
-    (void)fprintf(report->console,
-                  "\n %zu scenario%s: %zu pass, %zu warn, %zu info, %zu fail, %zu skip%s, %zu "
-                  "inconclusive, %zu error       observed semantics: %s\n",
-                  report->count, report->count == 1 ? "" : "s", counts[QN_OUTCOME_PASS],
-                  counts[QN_OUTCOME_WARN], counts[QN_OUTCOME_INFO], counts[QN_OUTCOME_FAIL],
-                  counts[QN_OUTCOME_SKIP], waivers, counts[QN_OUTCOME_INCONCLUSIVE],
-                  counts[QN_OUTCOME_ERROR], qn_report_semantics(report));
+    print_counts(report, counts, waivers);
     if (report->profile.level >= QN_LEVEL_SINK) {
         (void)fprintf(report->console,
                       " effects %" PRId64 " sent / %" PRId64

@@ -15,6 +15,7 @@ struct qn_report_entry {
     bool is_begun;
     bool is_running;
     bool is_done;
+    bool is_held; /* its line on the console waits: all of its family may be skipped alike */
     char trace_path[1024]; /* empty: not kept */
     const char *waiver;    /* the reason for which it is waived; NULL: it is not */
     /* Of a failure with many rules: see shrink.h. */
@@ -50,7 +51,9 @@ void qn_report_progress_clear(struct qn_report *report);
 
 void qn_report_begin(const struct qn_report *report);
 /* The line of one scenario, and below it, on trouble, what was seen. */
-void qn_report_entry_print(const struct qn_report *report, const struct qn_report_entry *entry);
+void qn_report_entry_print(struct qn_report *report, struct qn_report_entry *entry);
+/* The lines that still wait for the rest of their family, when there will be no more. */
+void qn_report_entries_end(struct qn_report *report);
 void qn_report_profile_print(const struct qn_report *report);
 void qn_report_end(const struct qn_report *report);
 

@@ -2,7 +2,7 @@
 #include "chaos/check/catalogue.h"
 #include "chaos/check/report/report.h"
 
-enum { TAIL_LINES = 40, TOLD_RULES_MAX = 4 };
+enum { TAIL_LINES = 40, TOLD_RULES_MAX = 4, LINE_COLUMNS = 100 };
 
 static const char *const severity_names[] = {
     [QN_MUST] = "must", [QN_SHOULD] = "should", [QN_INFO] = "info"};
@@ -186,12 +186,39 @@ static void append_pages(struct qn_buf *buf, const char *indent, const struct qn
     qn_buf_append_str(buf, qn_str_from_cstr(any ? "\n" : ""));
 }
 
+/* Between words, for who reads it in a log. */
 static void append_advice(struct qn_buf *buf, const char *indent, const char *what,
                           struct qn_str text)
 {
-    if (text.len > 0) {
-        qn_buf_append_format(buf, "%s| %s: %.*s\n", indent, what, QN_STR_ARG(text));
+    size_t used = strlen(indent) + strlen("| ") + strlen(what);
+
+    if (text.len == 0) {
+        return;
     }
+    qn_buf_append_format(buf, "%s| %s", indent, what);
+    while (text.len > 0) {
+        struct qn_str rest;
+        struct qn_str word = qn_str_cut(text, ' ', &rest);
+        if (used + word.len > LINE_COLUMNS && used > strlen(indent) + strlen("|  ")) {
+            qn_buf_append_format(buf, "\n%s|  ", indent);
+            used = strlen(indent) + strlen("|  ");
+        }
+        qn_buf_append_format(buf, " %.*s", QN_STR_ARG(word));
+        used += word.len + 1;
+        text = rest;
+    }
+    qn_buf_append_char(buf, '\n');
+}
+
+static void append_other(struct qn_buf *buf, const char *indent,
+                         const struct qn_invariant *invariant)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_buf_append_format(&text, "%s: %s", invariant->name, invariant->finding.text);
+    append_advice(buf, indent, "also", qn_buf_str(&text));
+    qn_buf_done(&text);
 }
 
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
@@ -212,13 +239,12 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
     for (size_t i = 0; i < judgement->invariant_count; i++) {
         const struct qn_invariant *other = &judgement->invariants[i];
         if (broken != NULL && other != broken && other->finding.result == QN_RESULT_FAIL) {
-            qn_buf_append_format(buf, "%s| also %s: %s\n", indent, other->name,
-                                 other->finding.text);
+            append_other(buf, indent, other);
         }
     }
     qn_report_last_words(entry, indent, buf);
-    append_advice(buf, indent, "why it matters", qn_report_why(entry));
-    append_advice(buf, indent, "fix", qn_report_fix(entry));
+    append_advice(buf, indent, "why it matters:", qn_report_why(entry));
+    append_advice(buf, indent, "fix:", qn_report_fix(entry));
     append_pages(buf, indent, scenario, broken);
     qn_buf_append_format(buf, "%s| rerun: ", indent);
     qn_report_rerun(report, entry, buf);
