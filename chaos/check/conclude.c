@@ -8,6 +8,22 @@
 
 enum { PATH_ROOM = 4200 };
 
+/* The verdict is drawn from the trace alone, so it is said there. */
+static void mark_cut(struct qn_running *run)
+{
+    struct qn_check_event event;
+    struct qn_check_detail detail;
+
+    if (run->is_cut) {
+        qn_check_event_init(&event, &detail, QN_CHECK_MARK);
+        event.queue = run->queue_name;
+        detail.reason = qn_arena_format(
+            &run->arena, QN_JUDGE_CUT "not at its end after %.3g s, which --scenario-timeout sets",
+            (double)run->options->scenario_timeout_ms / 1000);
+        qn_record(&run->recorder, &event);
+    }
+}
+
 /* What is left in the queue. */
 bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
 {
@@ -21,6 +37,7 @@ bool qn_running_mark_end(struct qn_running *run, struct qn_error *err)
         !qn_running_count_effects(run, err) || !qn_running_read_letters(run, err)) {
         return false;
     }
+    mark_cut(run);
     qn_check_event_init(&event, &detail, QN_CHECK_MARK);
     detail.reason = QN_STR("end");
     event.queue = run->queue_name;
@@ -105,22 +122,6 @@ static void tell_deaf_shell(const struct qn_running *run, struct qn_judgement *j
     }
 }
 
-/* Of what was cut off nothing is known; but what was broken before is. */
-static void tell_cut(const struct qn_running *run, struct qn_judgement *judgement)
-{
-    const struct qn_invariant *broken = qn_judgement_decider(judgement);
-    bool is_about_the_end = broken == NULL || strcmp(broken->name, "DRAINED") == 0 ||
-                            strcmp(broken->name, "NO-LOSS") == 0 ||
-                            strcmp(broken->name, "DLQ-EXACT") == 0;
-
-    if (run->is_out_of_time && is_about_the_end) {
-        judgement->outcome = QN_OUTCOME_ERROR; /* as with the limit that there is without it */
-        (void)snprintf(judgement->text, sizeof(judgement->text),
-                       "not at its end after %.3g s, the limit that --scenario-timeout sets",
-                       (double)run->options->scenario_timeout_ms / 1000);
-    }
-}
-
 static void set_error(struct qn_judgement *judgement, const struct qn_error *err)
 {
     judgement->outcome = QN_OUTCOME_ERROR;
@@ -157,7 +158,6 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
         read_tail(run, "instance-1.log", result->log_tail, sizeof(result->log_tail));
     }
     tell_deaf_shell(run, judgement);
-    tell_cut(run, judgement);
     const struct qn_judge_input in = {
         .history = &run->history,
         .queue = run->queue_name,

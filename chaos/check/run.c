@@ -418,5 +418,8 @@ bool qn_running_go(struct qn_running *run, struct qn_error *err)
         wait_for_something(run, epoll, now_ms);
     }
     (void)close(epoll);
+    /* Who had all the time that the scenario gives, and more, is judged like all others. */
+    run->is_cut = run->is_out_of_time &&
+                  (run->ready_virtual_ms == 0 || since_ready_ms(run) - run->paused_ms <= limit_ms);
     return ok;
 }

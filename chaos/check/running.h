@@ -92,6 +92,7 @@ struct qn_running {
     int64_t give_up_at_ms; /* monotonic: whatever happens */
     bool is_interrupted;
     bool is_out_of_time; /* by --scenario-timeout */
+    bool is_cut;         /* by that, before the scenario's own limit */
     bool is_over;
 };
 

@@ -96,6 +96,8 @@ static const struct row rows[] = {
     {"verdict-fault-shadowed", QN_OUTCOME_INCONCLUSIVE, ""},
     {"verdict-broken-before-fault", QN_OUTCOME_FAIL, "ONCE"},
     {"verdict-no-drain", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-cut", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-cut-broken-before", QN_OUTCOME_FAIL, "ONCE"},
     {"verdict-should-before-drain", QN_OUTCOME_WARN, "SECOND-LEASE"},
     {"verdict-never-extends", QN_OUTCOME_SKIP, ""},
     {"verdict-says-it-extends", QN_OUTCOME_INCONCLUSIVE, ""},

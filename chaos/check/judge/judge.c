@@ -102,6 +102,19 @@ static enum qn_level level_of(const struct qn_history *history, const json_t *ru
     return level;
 }
 
+/* Why, from the mark that says so. */
+static struct qn_str cut_of(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (event->kind == QN_CHECK_MARK &&
+            qn_str_starts_with(event->detail->reason, QN_STR(QN_JUDGE_CUT))) {
+            return qn_str_from(event->detail->reason, strlen(QN_JUDGE_CUT));
+        }
+    }
+    return QN_STR_NONE;
+}
+
 static struct qn_judge_input read_input(const struct qn_history *history, const json_t *header,
                                         struct qn_arena *arena)
 {
@@ -111,6 +124,7 @@ static struct qn_judge_input read_input(const struct qn_history *history, const 
     struct qn_judge_input in = {
         .history = history,
         .level = level_of(history, run),
+        .cut = cut_of(history),
         .queue = text_of(run, "queue"),
         .dlq = text_of(run, "dlq"),
         .self = text_of(run, "self"),
@@ -165,6 +179,14 @@ static bool is_given_up(const struct qn_judge_input *in, const struct qn_judge_r
             rule->checker == qn_judge_no_ack_on_fail || rule->checker == qn_judge_no_loss);
 }
 
+/* What would have been broken by the end of a scenario that was cut off is not known. */
+static bool could_have_changed(const struct qn_judge_input *in, const struct qn_judge_rule *rule)
+{
+    return !qn_str_is_none(in->cut) &&
+           (rule->checker == NULL || rule->checker == qn_judge_drained ||
+            rule->checker == qn_judge_dlq_exact || rule->checker == qn_judge_no_loss);
+}
+
 static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_input *in,
                       struct qn_str text, enum qn_severity severity, struct qn_error *err)
 {
@@ -176,6 +198,10 @@ static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_inpu
         !qn_judge_rule_has_weight(in, &rule, &has_weight, err) ||
         !qn_judge_rule_apply(in, &rule, &invariant->finding, err)) {
         return false;
+    }
+    if (invariant->finding.result == QN_RESULT_FAIL && could_have_changed(in, &rule)) {
+        invariant->finding = (struct qn_finding){0};
+        qn_finding_set(&invariant->finding, QN_RESULT_NOT_OBSERVABLE, "it was cut off");
     }
     judgement->invariant_count++;
     invariant->name = qn_arena_copy(&judgement->arena, rule.name).ptr;
@@ -395,6 +421,8 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "the consumer never became ready");
     } else if (broken != NULL) {
         conclude_broken(judgement, QN_OUTCOME_FAIL);
+    } else if (!qn_str_is_none(in->cut)) {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "%.*s", QN_STR_ARG(in->cut));
     } else if (is_undecided(judgement, in, scenario)) {
         return;
     } else if (qn_judgement_first_broken(judgement, QN_SHOULD) != NULL) {

@@ -29,6 +29,9 @@ enum qn_idempotency { QN_IDEMPOTENCY_KEY, QN_IDEMPOTENCY_MESSAGE_ID, QN_IDEMPOTE
 /* Unless it is declared, work may take so many visibility timeouts. */
 enum { QN_WORK_MAX_LEASES = 10 };
 
+/* How the mark begins that says that a scenario was cut off; why stands behind it. */
+#define QN_JUDGE_CUT "cut: "
+
 struct qn_book;
 struct qn_tally;
 
@@ -62,6 +65,7 @@ struct qn_judge_input {
     enum qn_idempotency idempotency;
     struct qn_str *expected_dead; /* keys that can never succeed */
     size_t expected_dead_count;
+    struct qn_str cut;       /* why the scenario ended before its own limit; none: it did not */
     struct qn_str arguments; /* of the invariant at hand: what stands between its brackets */
     /* Made once for all checkers. NULL: made by who needs it. */
     const struct qn_book *book;
@@ -260,8 +264,8 @@ QN_MUST_CHECK bool qn_judge(const struct qn_history *history, struct qn_judgemen
 /* Fills the judgement's faults; run: of the header. */
 void qn_judge_count_faults(struct qn_judgement *judgement, const struct qn_history *history,
                            const json_t *run);
-/* The text beside a PASS: the figure of an invariant that has one, else how many messages there were
- * and what happened to them. */
+/* The text beside a PASS: the figure of an invariant that has one, else how many messages there
+ * were and what happened to them. */
 void qn_judge_facts(const struct qn_judge_input *in, struct qn_judgement *judgement);
 /* The first of the list that is broken and has this severity; NULL: none. */
 const struct qn_invariant *qn_judgement_first_broken(const struct qn_judgement *judgement,
