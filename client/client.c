@@ -124,13 +124,27 @@ static bool read_answer(struct reading *reading, const json_t *answer, struct qu
     return true;
 }
 
+/* An error page, of a proxy or of a server that does not know the action. */
+static void name_call(const struct quern_client *client, const struct quern_exchange *exchange,
+                      struct quern_error *err)
+{
+    if (strcmp(err->code, "UnreadableAnswer") == 0) {
+        (void)snprintf(err->message, sizeof(err->message),
+                       "%s answered %s with HTTP status %ld and no error of SQS",
+                       client->settings.endpoint, strchr(exchange->target, '.') + 1,
+                       exchange->ret_status);
+    }
+}
+
 /* What an answer that came is worth. */
-static bool judge(struct quern_exchange *exchange, struct reading *reading, struct quern_error *err)
+static bool judge(const struct quern_client *client, struct quern_exchange *exchange,
+                  struct reading *reading, struct quern_error *err)
 {
     struct qn_str answer = qn_buf_str(&exchange->ret_answer);
 
     if (exchange->ret_status / 100 != 2) {
         quern_json_read_error(answer, exchange->ret_status, err);
+        name_call(client, exchange, err);
         err->is_unknown = exchange->ret_status >= 500;
         return false;
     }
@@ -151,7 +165,7 @@ static bool judge(struct quern_exchange *exchange, struct reading *reading, stru
 static bool attempt(struct quern_client *client, struct quern_exchange *exchange,
                     struct reading *reading, struct quern_error *err)
 {
-    bool ok = quern_http_exchange(client, exchange, err) && judge(exchange, reading, err);
+    bool ok = quern_http_exchange(client, exchange, err) && judge(client, exchange, reading, err);
 
     qn_buf_done(&exchange->ret_answer);
     if (!ok) {

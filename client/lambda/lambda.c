@@ -83,6 +83,12 @@ static bool call(struct quern_client *client, const char *action, json_t *input,
                          failure.message);
 }
 
+static bool fail_unreadable(const char *action, const char *missing, struct qn_error *err)
+{
+    return qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE, "%s: UnreadableAnswer: there is no %s in it",
+                   action, missing);
+}
+
 static bool find_queue(struct qn_lambda *lambda, struct quern_client *client, struct qn_error *err)
 {
     const char *queue = lambda->options->queue;
@@ -96,8 +102,22 @@ static bool find_queue(struct qn_lambda *lambda, struct quern_client *client, st
         return false;
     }
     const char *url = json_string_value(json_object_get(output, "QueueUrl"));
-    lambda->queue_url = qn_memory_copy_text(url != NULL ? url : "", url != NULL ? strlen(url) : 0);
+    lambda->queue_url = url != NULL ? qn_memory_copy_text(url, strlen(url)) : NULL;
     json_decref(output);
+    return lambda->queue_url != NULL || fail_unreadable("GetQueueUrl", "QueueUrl", err);
+}
+
+/* Without these two nothing can be said of the mapping. */
+static bool read_queue(struct qn_lambda *lambda, const json_t *attributes, struct qn_error *err)
+{
+    static const char *const needed[] = {"QueueArn", "VisibilityTimeout"};
+
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (!json_is_string(json_object_get(attributes, needed[i]))) {
+            return fail_unreadable("GetQueueAttributes", needed[i], err);
+        }
+    }
+    qn_lambda_queue_read(&lambda->queue, attributes);
     return true;
 }
 
@@ -145,8 +165,10 @@ static bool look_at_queue(struct qn_lambda *lambda, struct qn_error *err)
              json_pack("{s: s, s: [s]}", "QueueUrl", lambda->queue_url, "AttributeNames", "All"),
              &output, err);
     if (ok) {
-        qn_lambda_queue_read(&lambda->queue, json_object_get(output, "Attributes"));
+        ok = read_queue(lambda, json_object_get(output, "Attributes"), err);
         json_decref(output);
+    }
+    if (ok) {
         look_at_dead_letters(lambda, client);
         ok = qn_lambda_mapping_check(&lambda->options->mapping, &lambda->queue, err);
     }

@@ -248,12 +248,13 @@ static int of_file(const struct qn_remote *remote, const char *path)
     return code;
 }
 
-static int of_server(const struct qn_remote *remote)
+static int of_server(struct qn_remote *remote)
 {
     struct quern_error err;
     json_t *answer;
 
-    if (!quern_http_get(remote->client, "/_quern/assumptions", &answer, &err)) {
+    if (!qn_remote_check_quern(remote, ", and nothing else looks for assumptions", &err) ||
+        !quern_http_get(remote->client, "/_quern/assumptions", &answer, &err)) {
         (void)qn_remote_fail(remote, &err);
         return EXIT_BROKEN;
     }

@@ -306,6 +306,8 @@ int qn_import_main(int argc, char **argv)
         (void)close(import.fd);
     }
     json_decref(import.failures);
+    json_decref(import.ids);
+    json_decref(import.older_ids);
     quern_text_free(import.url);
     qn_remote_close(&remote);
     return code;

@@ -48,8 +48,9 @@ struct qn_import {
     size_t bytes;
     int64_t sent;
     int64_t failed;
-    int64_t repeated;     /* of those sent: known to the queue, which stored nothing anew */
-    char newest[24];      /* sequence number, of a FIFO queue */
+    int64_t repeated; /* of those sent: known to the queue, which stored nothing anew */
+    json_t *ids;      /* answered in this run: the newest, of a FIFO queue; or NULL */
+    json_t *older_ids;
     int64_t stopped_line; /* 0, or the first one that was not sent when a signal came */
     json_t *failures;
     bool is_given_up; /* nobody answers */

@@ -5,7 +5,7 @@
 #include "client/internal.h"
 #include "server/cli/import.h"
 
-enum { ATTEMPTS = 3, PAUSE_MS = 100, FAILURES_SHOWN = 100 };
+enum { ATTEMPTS = 3, PAUSE_MS = 100, FAILURES_SHOWN = 100, IDS_KEPT = 64 * 1024 };
 
 static void note_failure(struct qn_import *import, const struct qn_import_item *item,
                          const char *code, const char *message)
@@ -60,26 +60,36 @@ static bool was_overtaken(const struct qn_import *import, size_t index, const js
     return false;
 }
 
-/* A FIFO queue answers a repetition with what it answered the first time: the id that an exported
- * message had, or a sequence number that is not beyond those of this run. */
+/* Whether an earlier message of this run was answered with the same id. So that a long file needs
+ * little memory the newest ids alone are kept, more than a queue's five minutes of them. */
+static bool was_answered(struct qn_import *import, const char *id)
+{
+    if (json_object_get(import->ids, id) != NULL ||
+        json_object_get(import->older_ids, id) != NULL) {
+        return true;
+    }
+    if (import->ids == NULL || json_object_size(import->ids) >= IDS_KEPT) {
+        json_decref(import->older_ids);
+        import->older_ids = import->ids;
+        import->ids = json_object();
+    }
+    json_object_set_new(import->ids, id, json_true());
+    return false;
+}
+
+/* A FIFO queue answers a repetition with the id that it gave the first time: that of the exported
+ * message, or of one before it in the file. Sequence numbers tell nothing: Amazon's grow within a
+ * group, and those of others need not. */
 static void take_sent(struct qn_import *import, struct qn_import_item *item, const json_t *said)
 {
     const char *id = text_in(said, "MessageId");
     const char *was = json_string_value(item->message_id);
-    const char *sequence = text_in(said, "SequenceNumber");
-    size_t len = sequence != NULL ? strlen(sequence) : 0;
-    size_t newest_len = strlen(import->newest);
-    bool is_new =
-        len > newest_len || (len == newest_len && len > 0 && strcmp(sequence, import->newest) > 0);
 
     item->is_done = true;
     import->sent++;
-    if (!import->rules.is_fifo || len == 0 || len >= sizeof(import->newest)) {
-        return;
-    }
-    import->repeated += !is_new || (id != NULL && was != NULL && strcmp(id, was) == 0);
-    if (is_new) {
-        memcpy(import->newest, sequence, len + 1);
+    if (import->rules.is_fifo && id != NULL) {
+        bool is_again = was_answered(import, id);
+        import->repeated += is_again || (was != NULL && strcmp(id, was) == 0);
     }
 }
 

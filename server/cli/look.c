@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "client/internal.h"
 #include "server/base/clock.h"
 #include "server/cli/peeking.h"
 
@@ -111,7 +112,7 @@ static const struct qn_option health_options[] = {
     {"wait", "N", "0", "s", "wait so long for a server that is just starting", 0},
 };
 
-/* Whether the server is well; asks again until wait_s are over. */
+/* Asks again until wait_s are over. */
 static bool ask_health(const struct qn_remote *remote, int64_t wait_s, json_t **ret_answer,
                        struct quern_error *err)
 {
@@ -124,6 +125,28 @@ static bool ask_health(const struct qn_remote *remote, int64_t wait_s, json_t **
         }
         (void)nanosleep(&pause, NULL);
     }
+    return true;
+}
+
+/* Whether the server is well. Who answers something else is told apart from who does not answer. */
+static bool is_well(struct qn_remote *remote, int64_t wait_s, json_t **ret_answer,
+                    struct quern_error *err)
+{
+    struct quern_error other;
+    json_t *answer;
+
+    if (!ask_health(remote, wait_s, &answer, err)) {
+        if (err->http_status != 0 && !qn_remote_check_quern(remote, "", &other)) {
+            *err = other;
+        }
+        return false;
+    }
+    if (text(answer, "status") == NULL) {
+        json_decref(answer);
+        return quern_fail(err, "NoQuern", 0, "%s is no Quern",
+                          quern_client_endpoint(remote->client));
+    }
+    *ret_answer = answer;
     return true;
 }
 
@@ -142,7 +165,7 @@ int qn_health_main(int argc, char **argv)
     }
     if (!qn_options_integer(&remote.options, HEALTH_WAIT, 0, WAIT_MAX_S, &wait_s, &wrong)) {
         code = qn_remote_misuse(&remote, &wrong);
-    } else if (!ask_health(&remote, wait_s, &answer, &err)) {
+    } else if (!is_well(&remote, wait_s, &answer, &err)) {
         code = qn_remote_fail(&remote, &err);
     } else if (qn_remote_wants_json(&remote)) {
         qn_remote_print_json(answer);

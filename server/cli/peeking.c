@@ -29,17 +29,10 @@ static bool name_queue(const struct qn_remote *remote, struct qn_str *ret_name,
 
 bool qn_peeking_check(struct qn_remote *remote, struct quern_error *err)
 {
-    json_t *info = NULL;
-    bool ok = qn_remote_ask_quern(remote, &info, err);
-
-    if (ok && info == NULL) {
-        ok = quern_fail(err, "NoQuern", 0,
-                        "%s is no Quern, and SQS shows messages to those that receive them only: "
-                        "quern receive QUEUE --wait 20, or quern export QUEUE",
-                        quern_client_endpoint(remote->client));
-    }
-    json_decref(info);
-    return ok;
+    return qn_remote_check_quern(remote,
+                                 ", and SQS shows messages to those that receive them only: quern "
+                                 "receive QUEUE --wait 20, or quern export QUEUE",
+                                 err);
 }
 
 /* Which of several queues of the name. */

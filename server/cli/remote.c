@@ -213,3 +213,16 @@ bool qn_remote_ask_quern(struct qn_remote *remote, json_t **ret_info, struct que
     }
     return true;
 }
+
+bool qn_remote_check_quern(struct qn_remote *remote, const char *what, struct quern_error *err)
+{
+    json_t *info = NULL;
+    bool ok = qn_remote_ask_quern(remote, &info, err);
+
+    if (ok && info == NULL) {
+        ok = quern_fail(err, "NoQuern", 0, "%s is no Quern%s",
+                        quern_client_endpoint(remote->client), what);
+    }
+    json_decref(info);
+    return ok;
+}

@@ -47,6 +47,10 @@ bool qn_remote_is_amazon(const struct qn_remote *remote);
  * as well. The caller owns it. False: nobody is there. */
 QN_MUST_CHECK bool qn_remote_ask_quern(struct qn_remote *remote, json_t **ret_info,
                                        struct quern_error *err);
+/* False when the endpoint is no Quern, or nobody is there: the error has "ENDPOINT is no Quern" and
+ * what the command has to say of that. */
+QN_MUST_CHECK bool qn_remote_check_quern(struct qn_remote *remote, const char *what,
+                                         struct quern_error *err);
 /* Says on stderr what went wrong; the exit code. */
 int qn_remote_fail(const struct qn_remote *remote, const struct quern_error *err);
 int qn_remote_misuse(const struct qn_remote *remote, const struct qn_error *err);

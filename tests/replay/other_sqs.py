@@ -1,11 +1,14 @@
-"""An SQS that is no Quern: passes everything on to one but the control API, which it does not have."""
+"""An SQS that is no Quern: passes everything on to one but the control API, which it does not have.
+
+`change(action, document)` gives what is answered in place of the document, and `unknown` names actions that it does not have."""
 import http.client
 import http.server
+import json
 import threading
 
 
 class OtherSqs:
-    def __init__(self, server):
+    def __init__(self, server, change=lambda action, document: document, unknown=()):
         target = server.port
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -15,11 +18,19 @@ class OtherSqs:
                 self.answer(404, [("Content-Type", "text/html")], b"<h1>nothing here</h1>")
 
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                action = self.headers.get("X-Amz-Target", "").removeprefix("AmazonSQS.")
+                if not action or action in unknown:
+                    self.answer(500, [("Content-Type", "text/html")], b"<h1>Internal Server Error</h1>")
+                    return
                 connection = http.client.HTTPConnection("127.0.0.1", target, timeout=60)
                 connection.request("POST", self.path, body, dict(self.headers))
                 answer = connection.getresponse()
-                self.answer(answer.status, [pair for pair in answer.getheaders() if pair[0] not in ("Content-Length", "Date")], answer.read())
+                headers = [pair for pair in answer.getheaders() if pair[0] not in ("Content-Length", "Date")]
+                said = answer.read()
+                if answer.status == 200 and said:
+                    said = json.dumps(change(action, json.loads(said))).encode()
+                self.answer(answer.status, headers, said)
                 connection.close()
 
             def answer(self, status, headers, body):

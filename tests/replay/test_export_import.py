@@ -91,7 +91,8 @@ def test_every_member_comes_back(server, call, url, file):
     assert first["MessageAttributes"] == ATTRIBUTES and first["Attributes"]["AWSTraceHeader"].startswith("Root=1-")
     assert second["Body"] == "plain" and "MessageAttributes" not in second
     assert first["Attributes"]["SentTimestamp"] == "1767225600000" and first["Attributes"]["ApproximateReceiveCount"] == "0"
-    assert import_(server, file, "to") == {"imported": 2, "failed": 0, "given_up": False, "failures": []}
+    assert import_(server, file, "to") == {"imported": 2, "repeated": 0, "failed": 0, "given_up": False,
+                                           "stopped_line": 0, "failures": []}
     assert essence(peek(server, "to")) == essence(peek(server, "from"))
     assert {m["state"] for m in peek(server, "to")} == {"visible"}
 

@@ -147,7 +147,7 @@ static int tell(const struct qn_remote *remote, const struct rules *rules,
     return has_list ? QN_EXIT_USAGE : QN_EXIT_FAILED;
 }
 
-static int add(const struct qn_remote *remote, const struct rules *rules)
+static int add(struct qn_remote *remote, const struct rules *rules)
 {
     struct quern_error err;
     struct quern_exchange exchange = {
@@ -159,6 +159,9 @@ static int add(const struct qn_remote *remote, const struct rules *rules)
     };
     int code;
 
+    if (!qn_chaos_check_quern(remote, &err)) {
+        return qn_remote_fail(remote, &err);
+    }
     if (quern_http_exchange(remote->client, &exchange, &err)) {
         code = tell(remote, rules, &exchange);
     } else {

@@ -169,7 +169,8 @@ int qn_chaos_clear_main(int argc, char **argv)
                         argv, &code)) {
         return code;
     }
-    if (!quern_http_delete(remote.client, "/_quern/rules", &answer, &err)) {
+    if (!qn_chaos_check_quern(&remote, &err) ||
+        !quern_http_delete(remote.client, "/_quern/rules", &answer, &err)) {
         code = qn_remote_fail(&remote, &err);
     } else if (qn_remote_wants_json(&remote)) {
         qn_remote_print_json(answer);

@@ -15,8 +15,10 @@ int qn_chaos_log_main(int argc, char **argv);
 int qn_chaos_profiles_main(int argc, char **argv);
 int qn_chaos_show_main(int argc, char **argv);
 
+/* False when the server has no fault rules at all. */
+QN_MUST_CHECK bool qn_chaos_check_quern(struct qn_remote *remote, struct quern_error *err);
 /* The rules of the server, as GET rules gives them. The caller owns them. */
-QN_MUST_CHECK bool qn_chaos_get_rules(const struct qn_remote *remote, json_t **ret_rules,
+QN_MUST_CHECK bool qn_chaos_get_rules(struct qn_remote *remote, json_t **ret_rules,
                                       struct quern_error *err);
 /* A table of those whose names are in the list, or of all (NULL), and what is to be known of single
  * ones below it. */

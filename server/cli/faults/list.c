@@ -15,11 +15,17 @@ const char *qn_chaos_text(const json_t *object, const char *name)
     return value != NULL ? value : "";
 }
 
-bool qn_chaos_get_rules(const struct qn_remote *remote, json_t **ret_rules, struct quern_error *err)
+bool qn_chaos_check_quern(struct qn_remote *remote, struct quern_error *err)
+{
+    return qn_remote_check_quern(remote, ", and nothing else has fault rules", err);
+}
+
+bool qn_chaos_get_rules(struct qn_remote *remote, json_t **ret_rules, struct quern_error *err)
 {
     json_t *answer;
 
-    if (!quern_http_get(remote->client, "/_quern/rules", &answer, err)) {
+    if (!qn_chaos_check_quern(remote, err) ||
+        !quern_http_get(remote->client, "/_quern/rules", &answer, err)) {
         return false;
     }
     *ret_rules = json_incref(json_object_get(answer, "rules"));

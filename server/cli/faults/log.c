@@ -26,7 +26,7 @@ enum { COLUMNS = sizeof(head) / sizeof(head[0]) };
 
 /* Where the reading of the trace has come to. */
 struct reader {
-    const struct qn_remote *remote;
+    struct qn_remote *remote;
     json_int_t since;
     bool has_head;
 };
@@ -145,6 +145,9 @@ static int show(struct reader *reader)
     struct quern_error err;
     bool ended = false;
 
+    if (!qn_chaos_check_quern(reader->remote, &err)) {
+        return qn_remote_fail(reader->remote, &err);
+    }
     while (!ended) {
         if (!read_part(reader, 0, &ended, &err)) {
             return qn_remote_fail(reader->remote, &err);
@@ -198,6 +201,9 @@ static int follow(struct reader *reader)
     bool was_lost = false;
     int left = ATTEMPTS;
 
+    if (!qn_chaos_check_quern(reader->remote, &err)) {
+        return qn_remote_fail(reader->remote, &err);
+    }
     for (;;) {
         if (!qn_output_is_written()) {
             return QN_EXIT_FAILED;
