@@ -63,10 +63,11 @@ def test_the_badge_says_level_counts_and_version(good):
     assert report["summary"]["level"] == "partial"
 
 
-def test_a_failure_is_on_the_badge(tmp_path):
-    badge = tmp_path / "b.svg"
-    run("check", "--only", "base.ack-after-effect", "--badge", str(badge), "--", *EARLY)
+def test_a_failure_is_on_the_badge_and_at_the_head_of_the_page(tmp_path):
+    badge, page = tmp_path / "b.svg", tmp_path / "b.html"
+    run("check", "--only", "base.ack-after-effect", "--badge", str(badge), "--html", str(page), "--", *EARLY)
     assert re.search(r"failed: 0 of \d+ pass, 1 fail<", badge.read_text())
+    assert re.search(r"<dt>Level</dt><dd>failed: 0 of \d+ pass, 1 fail \(", page.read_text())
 
 
 def test_a_badge_that_cannot_be_written_is_refused_before_the_run(tmp_path):

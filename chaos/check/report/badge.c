@@ -28,7 +28,7 @@ static void append_count(struct qn_buf *text, size_t count, const char *word)
     }
 }
 
-static void describe(const struct qn_report *report, struct qn_buf *text)
+void qn_report_standing(const struct qn_report *report, struct qn_buf *text)
 {
     size_t counts[QN_OUTCOME_COUNT];
     size_t of_profile = 0;
@@ -69,7 +69,7 @@ void qn_report_badge(const struct qn_report *report, struct qn_buf *buf)
     qn_buf_init(&left, SIZE_MAX / 2);
     qn_buf_init(&right, SIZE_MAX / 2);
     qn_buf_append_format(&left, "quern %s %s", QN_VERSION, report->options->profile);
-    describe(report, &right);
+    qn_report_standing(report, &right);
     size_t left_width = left.len * LETTER + MARGIN;
     size_t width = left_width + right.len * LETTER + MARGIN;
     qn_buf_append_format(buf,

@@ -151,6 +151,9 @@ static void fill_facts(const struct qn_report *report, struct qn_fill *fill)
     qn_buf_clear(&text);
     qn_report_audit(report, &text);
     qn_fill_text(fill, "alignment", qn_buf_str(&text));
+    qn_buf_clear(&text);
+    qn_report_standing(report, &text);
+    qn_fill_text(fill, "level", qn_buf_str(&text));
     qn_buf_done(&text);
     qn_fill_format(fill, "profile", "%s", o->profile);
     qn_fill_format(fill, "tempo", "%s", o->tempo);

@@ -74,6 +74,8 @@ void qn_report_junit(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_tap(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_html(const struct qn_report *report, struct qn_buf *buf);
 void qn_report_badge(const struct qn_report *report, struct qn_buf *buf);
+/* The level and the counts, as the badge has them: "partial: 12 of 47 pass, 1 warn". */
+void qn_report_standing(const struct qn_report *report, struct qn_buf *text);
 /* With "--tap -" each test is told when it ends, numbered as they end; entry NULL: the head. */
 void qn_report_tap_stream(const struct qn_report *report, const struct qn_report_entry *entry);
 void qn_report_tap_bail_out(const struct qn_report *report, const char *reason);
