@@ -1,5 +1,6 @@
 /* What a consumer is told: its environment, and the placeholders in its command. */
 #include <stdio.h>
+#include <string.h>
 
 #include "chaos/check/running.h"
 
@@ -38,6 +39,20 @@ struct qn_str qn_running_sink_url(struct qn_running *run)
 
     return qn_arena_format(&run->arena, "http://%s:%d", host != NULL ? host : HERE,
                            qn_sink_port(run->sink));
+}
+
+/* Of the run's own directory, which no other run of this or another check has: what a consumer
+ * keeps under such a name, no other run finds. */
+static struct qn_str name_of_run(struct qn_running *run)
+{
+    const char *own = strrchr(run->directory, '/');
+    const char *check = own;
+
+    while (check != NULL && check > run->directory && check[-1] != '/') {
+        check--;
+    }
+    return own == NULL ? qn_str_from_cstr(run->directory)
+                       : qn_arena_format(&run->arena, "%.*s-%s", (int)(own - check), check, own + 1);
 }
 
 /* What stands for a placeholder, or none. */
@@ -80,6 +95,9 @@ static struct qn_str value_of(struct qn_running *run, const struct qn_instance *
     }
     if (qn_str_equal(name, QN_STR("env_file"))) {
         return qn_arena_format(&run->arena, "%s/instance-%d.env", run->directory, instance->number);
+    }
+    if (qn_str_equal(name, QN_STR("run"))) {
+        return name_of_run(run);
     }
     return qn_str_equal(name, QN_STR("scenario")) ? run->scenario->id : QN_STR_NONE;
 }

@@ -9,7 +9,7 @@
  *     QUEUE_URL=... SERVICE_URL=... ./external_call calls.db
  *
  * The service takes POST /v1/effects with an Idempotency-Key, and GET /v1/effects/KEY tells whether
- * it has it: `quern check -- ./external_call {scenario}.db` has one like that. */
+ * it has it: `quern check -- ./external_call {run}.db` has one like that. */
 #include <quern_envelope.h>
 #include <quern_inbox.h>
 

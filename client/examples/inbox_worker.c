@@ -7,8 +7,7 @@
  *
  * What proves it:
  *
- *     quern check --effects-cmd './inbox_worker {scenario}.db --effects' -- ./inbox_worker
- * {scenario}.db
+ *     quern check --effects-cmd './inbox_worker {run}.db --effects' -- ./inbox_worker {run}.db
  */
 #include <quern_envelope.h>
 #include <quern_inbox.h>

@@ -1,6 +1,10 @@
-"""What the consumer's supervisor is said to do when it ends by itself."""
+"""What the consumer's supervisor is said to do when it ends by itself, and the names that it hands out."""
+import pathlib
+
 import pytest
 from commands import run
+
+REFERENCE = pathlib.Path(__file__).resolve().parents[1] / "consumers/reference.py"
 
 GONE = "the consumer ended before its first ReceiveMessage (exit code %d) and is not started again"
 AGAIN = "the consumer ended 5 times before its first ReceiveMessage (exit code %d)"
@@ -24,3 +28,19 @@ def test_a_consumer_that_ends_by_itself_is_started_again_as_declared(policy, cod
 def test_what_a_failure_is_is_declared_too():
     assert GONE % 7 in said(7, "--restart", "on-failure", "--expect-exit", "7")
     assert AGAIN % 0 in said(0, "--restart", "on-failure", "--expect-exit", "7")
+
+
+def test_a_name_for_files_is_that_of_one_run_and_of_no_other(tmp_path):
+    words = ["--only", "std.crash-after-receive", "--seed", "7", "--", "sh", "-c",
+             f'echo "{{run}} $MINE" >>{tmp_path}/names; exec /usr/bin/python3 {REFERENCE}']
+    names = []
+    for _ in range(2):
+        (tmp_path / "names").write_text("")
+        done = run("check", "--env", "MINE={run}", *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        lines = (tmp_path / "names").read_text().splitlines()
+        assert len(lines) > 1 and len(set(lines)) == 1, lines  # it was started again, with the same one
+        word, variable = lines[0].split()
+        assert word == variable and "/" not in word
+        names.append(word)
+    assert names[0] != names[1]

@@ -27,19 +27,19 @@ DOCUMENTS = ("import sqlite3, sys; [print(*row, sep=chr(9)) for row in sqlite3.c
 # An example: how it is started, options of the suite, the scenarios.
 RUNS = {
     "inbox_worker": (
-        ["inbox_worker", "{scenario}.db"],
-        ["--effects-cmd", f"{EXAMPLES}/inbox_worker {{scenario}}.db --effects"],
+        ["inbox_worker", "{run}.db"],
+        ["--effects-cmd", f"{EXAMPLES}/inbox_worker {{run}}.db --effects"],
         ["std.delete-lost", "std.duplicate-producer", "std.duplicate-two-workers", "std.crash-after-receive"]),
     "external_call": (
-        ["external_call", "{scenario}.db"], [],
+        ["external_call", "{run}.db"], [],
         ["ambiguous.effect-response-lost"]),
     "payload_reference": (
-        ["payload_reference", "work", "{scenario}.db"],
-        ["--references", "--poison", "dlq", "--effects-cmd", f'{sys.executable} -c "{DOCUMENTS}" {{scenario}}.db'],
+        ["payload_reference", "work", "{run}.db"],
+        ["--references", "--poison", "dlq", "--effects-cmd", f'{sys.executable} -c "{DOCUMENTS}" {{run}}.db'],
         ["payload.reference"]),
     # The six of its README, and its outbox.
     "exports": (
-        ["exports", "{scenario}.db"], ["--output-queue", "finished", "--env", "OUTPUT_QUEUE_URL={output_queue_url}"],
+        ["exports", "{run}.db"], ["--output-queue", "finished", "--env", "OUTPUT_QUEUE_URL={output_queue_url}"],
         ["std.crash-after-effect-before-delete", "ambiguous.effect-timeout", "ambiguous.effect-response-lost",
          "std.duplicate-two-workers", "poison.unknown-schema", "scale.join-leave+slow-sink",
          "outbox.publish-atomic"]),

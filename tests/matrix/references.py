@@ -65,7 +65,7 @@ def consume():
 
 
 def exports():
-    return [running.PROGRAM.parent / "client" / "examples" / "exports", "{scenario}.db"]
+    return [running.PROGRAM.parent / "client" / "examples" / "exports", "{run}.db"]
 
 
 STOPS = ["shutdown.*", "scale.*"]
@@ -88,7 +88,7 @@ REFERENCES = [
               ["--effects-cmd", "/usr/bin/python3 %s --effects" % (CONSUMERS / "inbox.py")],
               sources=["inbox.py", "reference.py"]),
     Reference("R4", "the example `client/examples/exports`", exports,
-              ["--output-queue", "finished", "--env", "OUTPUT_QUEUE_URL={output_queue_url}"], ("standard",),
+              ["--poison", "dlq", "--output-queue", "finished", "--env", "OUTPUT_QUEUE_URL={output_queue_url}"], ("standard",),
               sources=["../../client/examples/exports/%s.c" % name for name in ("main", "store", "worker")]),
     Reference("R5", "leaves poison to the redrive policy", worker("--poison", "dlq"),
               ["--poison", "dlq"], only=POISON),

@@ -3,6 +3,10 @@
 
 #include <signal.h>
 
+enum {
+    HALF_SECOND_MS = 500
+}; /* a visibility timeout has whole seconds: what is less is no other one */
+
 /* Of an open ReceiveMessage. */
 struct request {
     struct qn_lease *first_lease;
@@ -145,7 +149,9 @@ static void extend(struct qn_book *book, const struct qn_check_event *event)
     bool by_fault = qn_str_equal(event->detail->reason, QN_STR("fault"));
     lease->is_excused = lease->is_excused || by_fault;
     if (!by_fault) {
-        lease->was_shortened = event->deadline < lease->deadline_ms;
+        lease->was_shortened =
+            event->deadline < lease->deadline_ms ||
+            event->deadline - event->vt + HALF_SECOND_MS < book->in->visibility_ms;
     }
     lease->deadline_ms = event->deadline;
 }

@@ -36,7 +36,7 @@ struct qn_lease {
     struct qn_book_instance *owner;
     int64_t life; /* of the owner */
     int64_t deadline_ms;
-    bool was_shortened; /* by the consumer: it gave it back with a delay */
+    bool was_shortened; /* by the consumer, below what was left or what a lease lasts: given back */
     bool is_left;       /* its process had ended before it did */
     bool is_excused;    /* that it ended when it did was the scenario's doing, not the consumer's */
     struct qn_lease *older; /* of the same message */
