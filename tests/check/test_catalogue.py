@@ -1,10 +1,14 @@
 """`quern scenarios`, `quern explain`, and scenarios of one's own in `quern check`."""
 import json
+import pathlib
+import re
 import sys
 
 import pytest
 from commands import refused, run
 
+CHECK = pathlib.Path(__file__).resolve().parents[2] / "chaos/check"
+SCENARIOS, EXPLAIN = CHECK / "scenarios", CHECK / "explain"
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 QUICK = ["--startup-timeout", "300ms", "--grace", "100ms", "--seed", "7", "--", *IDLE]
 
@@ -115,3 +119,20 @@ def test_scenarios_of_another_profile_are_left_out_unless_they_are_named():
     assert " SKIP  lambda." in shown and "std." not in shown and "profile lambda\n" not in shown
     shown = run("check", "--only", "base.ack-after-effect", "--only", "fifo.order", *config, "--", "true").stdout
     assert "SKIP  fifo.order" in shown and "profile standard\n" in shown
+
+
+def named(scenario):
+    """Invariants that a scenario gives names of its own, as in NAME: expression."""
+    entries = [entry for of in [scenario, *scenario.get("variants", [])] for weight in ("must", "should", "info")
+               for entry in of.get(weight, [])]
+    return {found[1] for found in (re.match(r"([A-Z0-9-]+):", entry) for entry in entries) if found}
+
+
+@pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.json")), ids=lambda file: file.stem)
+def test_the_page_of_a_scenario_names_its_invariants_and_no_others(file):
+    own = named(json.loads(file.read_text()))
+    page = (EXPLAIN / (file.stem + ".md")).read_text()
+    told = set(re.findall(r"\b[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*\b", page))
+    assert own <= told
+    general = {page.stem for page in EXPLAIN.glob("*.md") if page.stem.isupper()} | {"UTF-8", "SHA-256"}
+    assert {name for name in told if "-" in name} <= own | general
