@@ -51,6 +51,9 @@ static bool add(struct qn_catalogue *catalogue, struct qn_str text, const char *
     for (size_t i = 0; i < found.count && ok; i++) {
         struct qn_str id = found.items[i]->id;
         ok = qn_catalogue_find(catalogue, id) == NULL;
+        for (size_t j = 0; j < i; j++) {
+            ok = ok && !qn_str_equal(found.items[j]->id, id);
+        }
         if (!ok) {
             qn_buf_append_format(mistakes, "scenario %s: id: there is another scenario %.*s\n",
                                  name, QN_STR_ARG(id));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server/base/clock.h"
+#include "server/base/program.h"
 
 enum { KILL_LIMIT_MS = 5000 };
 
@@ -137,8 +138,10 @@ bool qn_process_spawn(const struct qn_spawn *spawn, pid_t *ret_pid, struct qn_er
     int reason = read_report(report[0]);
     if (reason != 0) {
         (void)waitpid(pid, NULL, 0);
-        (void)qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "cannot start %s: %s", spawn->argv[0],
-                      strerror(reason));
+        if (qn_program_check(spawn->argv[0], err)) { /* it looks well: all that is known */
+            (void)qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "cannot start %.200s: %s",
+                          spawn->argv[0], strerror(reason));
+        }
         goto out;
     }
     *ret_pid = pid;

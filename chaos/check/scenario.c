@@ -2,6 +2,7 @@
 #include "chaos/check/scenario.h"
 #include "chaos/check/json_text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -9,7 +10,7 @@
 #include "chaos/check/place.h"
 #include "chaos/check/scenario_reader.h"
 
-enum { MISTAKE_ROOM = 700 };
+enum { MISTAKE_ROOM = 700, ID_MAX = 100 };
 
 /* The line on which a text stands in the file, 0 when it is not found there. */
 static int64_t line_of(const struct qn_scenario_reader *reader, struct qn_str value)
@@ -167,6 +168,22 @@ static void read_course(struct qn_scenario_reader *reader)
     scenario->judges_final_stop = qn_str_equal(stop, QN_STR("judged"));
 }
 
+/* It becomes the name of a file, a pattern of --only and a word of a shell. */
+static void check_id(struct qn_scenario_reader *reader, struct qn_str id)
+{
+    bool is_fit = id.len > 0 && id.len <= ID_MAX && isalnum((unsigned char)id.ptr[0]);
+
+    for (size_t i = 0; i < id.len && is_fit; i++) {
+        is_fit = isalnum((unsigned char)id.ptr[i]) || strchr(".-_+", id.ptr[i]) != NULL;
+    }
+    if (id.len == 0) {
+        (void)qn_scenario_mistake(reader, NULL, QN_STR_NONE, "no id");
+    } else if (!is_fit) {
+        (void)qn_scenario_mistake(
+            reader, "id", id, "is FAMILY.NAME, of at most %d letters, digits and . - _ +", ID_MAX);
+    }
+}
+
 static void read_members(struct qn_scenario_reader *reader)
 {
     struct qn_scenario *scenario = reader->scenario;
@@ -182,9 +199,7 @@ static void read_members(struct qn_scenario_reader *reader)
     scenario->for_standard = qn_json_text_is_in(profiles, "standard");
     scenario->for_fifo = qn_json_text_is_in(profiles, "fifo");
     scenario->for_lambda = qn_json_text_is_in(profiles, "lambda");
-    if (scenario->id.len == 0) {
-        (void)qn_scenario_mistake(reader, NULL, QN_STR_NONE, "no id");
-    }
+    check_id(reader, scenario->id);
     read_queue(reader);
     read_lambda(reader);
     read_course(reader);

@@ -67,6 +67,17 @@ static int search(const char *name, char *ret_path, size_t size)
     return found;
 }
 
+/* What exec() calls a lack of permission is one of two slips. */
+static const char *advice(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0) {
+        return "";
+    }
+    return S_ISDIR(status.st_mode) ? " (it is a folder)" : " (chmod +x makes it a program)";
+}
+
 bool qn_program_check(const char *command, struct qn_error *err)
 {
     char path[PATH_MAX];
@@ -83,8 +94,8 @@ bool qn_program_check(const char *command, struct qn_error *err)
         (void)snprintf(path, sizeof(path), "%s", command);
     }
     if (reason != 0) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "cannot start %.200s: %s", command,
-                       strerror(reason));
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "cannot start %.200s: %s%s", command,
+                       strerror(reason), reason == EACCES ? advice(path) : "");
     }
     read_interpreter(path, interpreter, sizeof(interpreter));
     reason = interpreter[0] != '\0' ? look(interpreter) : 0;

@@ -70,6 +70,25 @@ def test_command_that_does_not_exist(check):
     assert done.code == 2 and "cannot start /nowhere/at/all: No such file" in done.printed
 
 
+@pytest.mark.parametrize("name, said", [
+    ("folder", "Permission denied (it is a folder)"),
+    ("plain", "Permission denied (chmod +x makes it a program)"),
+    ("script", "its first line names /no/such/shell: No such file or directory"),
+])
+def test_command_that_is_no_program(check, tmp_path, name, said):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain").write_text("")
+    (tmp_path / "script").write_text("#!/no/such/shell\n")
+    (tmp_path / "script").chmod(0o755)
+    done = check([str(tmp_path / name)])
+    assert done.code == 2 and f"cannot start {tmp_path / name}: {said}\n" in done.printed, done.printed
+
+
+def test_command_without_a_name(check):
+    done = check([""])
+    assert done.code == 2 and "quern check: the command is empty" in done.printed, done.printed
+
+
 @pytest.mark.parametrize("text", ["exit 3", "kill -9 $$"])
 def test_command_that_ends_at_once(check, text):
     done = check(shell(text))

@@ -95,6 +95,21 @@ def test_all_mistakes_of_all_files_are_told_before_anything_runs(tmp_path):
         assert any(wanted in line for line in lines), (wanted, lines)
 
 
+@pytest.mark.parametrize("id", ["../../../tmp/x", "mine first", "mine/first", ".mine", "mine." + 100 * "x", "mine.*"])
+def test_an_id_that_is_no_name_of_a_file_is_refused(tmp_path, id):
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"id": id, "load": ["ok"], "must": ["ONCE"]}))
+    assert "own.json: line 1: id: is FAMILY.NAME, of at most 100 letters, digits and . - _ +\n" in refused(
+        "check", "--scenario", str(file), *QUICK)
+
+
+def test_two_variants_of_one_name_are_refused(tmp_path):
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps({"id": "mine.x", "load": ["ok"], "must": ["ONCE"],
+                                "variants": [{"name": "a"}, {"name": "a"}]}))
+    assert "id: there is another scenario mine.x+a\n" in refused("check", "--scenario", str(file), *QUICK)
+
+
 @pytest.mark.parametrize("choice, said", [
     (["--tier", "3"], "--only, --skip and --tier leave out all of them (quern scenarios"),
     (["--only", "base.*", "--skip", "*"], "--only, --skip and --tier leave out all of them"),

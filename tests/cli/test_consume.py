@@ -224,8 +224,8 @@ def test_wrong_words_are_refused(words):
 @pytest.mark.parametrize("command, said", [
     ("./nosuch", "No such file or directory"),
     ("no-such-program", "No such file or directory"),
-    ("./plain", "Permission denied"),
-    (".", "Permission denied"),
+    ("./plain", "Permission denied (chmod +x makes it a program)"),
+    (".", "Permission denied (it is a folder)"),
     ("./script", "its first line names /no/such/shell: No such file or directory"),
 ])
 def test_a_command_that_cannot_be_started_is_refused_before_the_first_receive(server, send, tmp_path, command, said):
