@@ -1,6 +1,12 @@
-/* PROGRESS(WHICH, BOUND): each message that can succeed is finished within BOUND of being visible.
- * WHICH: an outcome of the load, group=NAME, all, or a key; * at its end stands for any ending. */
+/* PROGRESS(WHICH, BOUND): each message that can succeed is finished within BOUND (and slack) of
+ * being visible. WHICH: an outcome of the load, group=NAME, all, or a key; * at its end stands for
+ * any ending. */
 #include "chaos/check/judge/judge.h"
+
+/* A bound of real time has slack, which is at most this part of it: with more, one worker for all
+ * that should go side by side would be in time. One that is said in leases has none: what waits for
+ * the end of a lease does so on any machine. */
+enum { SLACK_PART = 4 };
 
 struct message {
     bool is_sent;
@@ -76,6 +82,14 @@ static int64_t mark_ms(const struct qn_history *history, bool is_ready)
     return is_ready ? 0 : last;
 }
 
+static int64_t slack_of(const struct qn_judge_input *in, struct qn_str bound, int64_t bound_ms)
+{
+    if (qn_str_find_char(bound, 'V') < bound.len) { /* V or VH: no other word has it */
+        return 0;
+    }
+    return in->slack_ms < bound_ms / SLACK_PART ? in->slack_ms : bound_ms / SLACK_PART;
+}
+
 void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_finding)
 {
     struct qn_str bound;
@@ -90,6 +104,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "%s", err.message);
         return;
     }
+    bound_ms += slack_of(in, bound, bound_ms);
     int64_t ready_at_ms = mark_ms(in->history, true);
     int64_t end_ms = mark_ms(in->history, false);
     qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
