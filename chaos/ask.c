@@ -13,7 +13,7 @@ static void begin(struct qn_plan *plan, int64_t now_ms)
     for (size_t i = 0; plan->has_new && i < plan->rule_count; i++) {
         struct qn_plan_rule *item = plan->rules[i];
         if (item->state.since_ms == INT64_MIN && item->rule->target != QN_TARGET_CLOCK) {
-            item->state.since_ms = now_ms;
+            qn_rule_state_begin(&item->state, now_ms);
         }
     }
     plan->has_new = false;
@@ -164,11 +164,10 @@ unsigned qn_plan_may_apply(struct qn_plan *plan, enum qn_chaos_point point,
 /* The first tick after now, counted from the ready mark or from when the rule was added. */
 static void set_tick(const struct qn_plan *plan, struct qn_plan_rule *item, int64_t now_ms)
 {
-    int64_t since = item->state.since_ms;
-
-    if (since == INT64_MIN) {
-        since = item->state.since_ms = now_ms;
+    if (item->state.since_ms == INT64_MIN) {
+        qn_rule_state_begin(&item->state, now_ms);
     }
+    int64_t since = item->state.since_ms;
     if (since < plan->ready_ms) {
         since = plan->ready_ms;
     }

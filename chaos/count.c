@@ -88,9 +88,30 @@ static void clear_count(void *state, struct qn_map_node *node)
     clear_slot(QN_CONTAINER(node, struct qn_count, node)->slot);
 }
 
+void qn_rule_state_begin(struct qn_rule_state *state, int64_t now_ms)
+{
+    uint64_t hash = name_hash(qn_random_mix(state->hash, 'b', 0));
+    uint64_t *slot = find_slot(state->slots, hash, QN_COUNT_SLOTS);
+
+    state->since_ms = now_ms;
+    state->begun = slot;
+    if (slot == NULL) {
+        return;
+    }
+    if (slot[MATCHES] > 0 && (int64_t)slot[LAST_FIRED_MS] <= now_ms) {
+        state->since_ms = (int64_t)slot[LAST_FIRED_MS];
+    } else {
+        slot[LAST_FIRED_MS] = (uint64_t)now_ms;
+        slot[MATCHES] = 1;
+    }
+}
+
 void qn_rule_state_forget(struct qn_rule_state *state)
 {
     clear_slot(state->total);
+    if (state->begun != NULL) {
+        clear_slot(state->begun);
+    }
     qn_map_each(&state->counts, clear_count, NULL);
 }
 
@@ -221,7 +242,7 @@ static bool is_over(const struct qn_rule *rule, struct qn_rule_state *state,
                     const struct qn_rule_moment *moment)
 {
     if (state->since_ms == INT64_MIN) {
-        state->since_ms = moment->now_ms;
+        qn_rule_state_begin(state, moment->now_ms);
     }
     int64_t since = state->since_ms > moment->ready_ms ? state->since_ms : moment->ready_ms;
     return rule->when.for_ms > 0 && moment->now_ms - since >= rule->when.for_ms;

@@ -9,7 +9,7 @@ enum { QN_COUNT_SLOTS = 256, QN_COUNT_UNITS = 128 };
 
 /* Slots that outlive the process, each: hash of a name (0: free), matches, fired, instant of the
  * last firing (ms). A rule's own counts and those under `per` have one each, found by open
- * addressing. */
+ * addressing; another one has the instant from which it counts. */
 typedef uint64_t qn_count_slot[4];
 
 struct qn_count;
@@ -21,11 +21,14 @@ struct qn_rule_state {
     qn_count_slot own;
     struct qn_map counts; /* under `per`, and of what resurrect brought back */
     int64_t since_ms;     /* from which `for` counts; INT64_MIN: not asked yet */
+    uint64_t *begun;      /* a slot that keeps since_ms, or NULL */
 };
 
 /* Finds the counters of this name again. The state must not move. */
 void qn_rule_state_init(struct qn_rule_state *state, struct qn_str name, qn_count_slot *slots);
 void qn_rule_state_done(struct qn_rule_state *state);
+/* It counts from now on, or from when it did in an earlier process. */
+void qn_rule_state_begin(struct qn_rule_state *state, int64_t now_ms);
 /* Sets the counters to 0, also those that outlive the process: the rule was removed. */
 void qn_rule_state_forget(struct qn_rule_state *state);
 

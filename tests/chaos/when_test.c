@@ -324,6 +324,24 @@ Test(when, counters_per_message_go_on_after_a_restart)
     fires("x");
 }
 
+Test(when, a_time_goes_on_after_a_restart)
+{
+    use_slots("for 10s", QN_STR("window"));
+    state.since_ms = INT64_MIN;
+    moment.now_ms = 5000;
+    fires("x");
+    use_slots("for 10s", QN_STR("window"));
+    state.since_ms = INT64_MIN;
+    moment.now_ms = 14999;
+    fires("x");
+    moment.now_ms = 15000;
+    fires("-");
+    qn_rule_state_forget(&state);
+    use_slots("for 10s", QN_STR("window"));
+    state.since_ms = INT64_MIN;
+    fires("x");
+}
+
 Test(when, a_removed_rule_begins_anew)
 {
     use_slots("first 1 per message", QN_STR("lost"));

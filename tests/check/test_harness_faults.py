@@ -127,6 +127,21 @@ def test_server_stays_down_as_long_as_the_rule_says_that_killed_it(run):
         assert between(fault, next(boot for boot in boots if boot["seq"] > fault["seq"])) >= least
 
 
+def test_rules_go_on_where_they_were_when_the_server_comes_back(run):
+    done = run([
+        "on msg.delete nth 2,5 do crash server then after 100ms restart server as crash",
+        "on ReceiveMessage first 2 at arrive do error InternalError as early",
+        "on DeleteMessage* first 1 per message at pre-commit do delay 1ms as each",
+        "on any for 2s at post-response do mark open as opening",
+    ]).passed()
+    assert len(done.of("boot")) == 3 and len(done.of("fault", rule="crash")) == 2
+    assert len(done.of("fault", rule="early")) == 2
+    slowed = [e["mid"] for e in done.of("fault", rule="each") if "mid" in e]
+    assert len(slowed) == len(set(slowed)) == 8
+    ready, opened = done.of("mark", reason="ready")[0], done.of("fault", rule="opening")
+    assert opened and all(e["vt"] - ready["vt"] <= 2000 for e in opened)
+
+
 @pytest.mark.parametrize("point", ["pre-commit", "post-commit"])
 def test_load_that_meets_a_crash_is_sent_once_all_the_same(run, point):
     done = run(["on SendMessage* where t > 1 once at %s do crash server then after 300ms restart server as crash" % point],
