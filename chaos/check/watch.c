@@ -19,6 +19,7 @@ void qn_watch_init(struct qn_watch *watch, struct qn_str queue, struct qn_str se
     qn_table_init(&watch->instances, sizeof(struct qn_watch_instance));
     qn_table_init(&watch->leases, sizeof(struct qn_watch_lease));
     qn_table_init(&watch->calls, sizeof(struct call));
+    qn_table_init(&watch->invocations, sizeof(struct call *));
     qn_table_init(&watch->in_queue, sizeof(bool));
     qn_table_init(&watch->delayed, sizeof(int64_t));
 }
@@ -28,6 +29,7 @@ void qn_watch_done(struct qn_watch *watch)
     qn_table_done(&watch->instances);
     qn_table_done(&watch->leases);
     qn_table_done(&watch->calls);
+    qn_table_done(&watch->invocations);
     qn_table_done(&watch->in_queue);
     qn_table_done(&watch->delayed);
 }
@@ -49,11 +51,48 @@ void qn_watch_replace(struct qn_watch *watch, struct qn_str access_key)
     *instance = (struct qn_watch_instance){.epoch = instance->epoch + 1};
 }
 
+/* It is not under way any more. False: it was not before. */
+static bool close_call(struct call *call)
+{
+    if (call == NULL || !call->is_open) {
+        return false;
+    }
+    call->is_open = false;
+    if (call->epoch != call->instance->epoch) {
+        return false;
+    }
+    if (call->is_receive) {
+        call->instance->open_receives--;
+    } else {
+        call->instance->open_others--;
+    }
+    return true;
+}
+
+/* It ends without an answer, of which the trace has no event of its own. */
+static void cut_call(struct call *call)
+{
+    if (close_call(call)) {
+        call->instance->last_was_empty = false; /* it may be pausing before the next attempt */
+    }
+}
+
+/* An SDK that tries again has given up the attempt before, whatever became of it. */
+static void take_invocation(struct qn_watch *watch, struct qn_str invocation, struct call *call)
+{
+    if (!qn_str_is_none(invocation)) {
+        struct call **newest = qn_table_at(&watch->invocations, invocation);
+        cut_call(*newest);
+        *newest = call;
+    }
+}
+
 static void begin_call(struct qn_watch *watch, const struct qn_check_event *event)
 {
     struct call *call = qn_table_at(&watch->calls, event->req);
     struct qn_watch_instance *instance = qn_watch_instance_at(watch, event->instance);
 
+    take_invocation(watch, event->detail->invocation, call);
     *call = (struct call){
         .instance = instance,
         .epoch = instance->epoch,
@@ -73,19 +112,20 @@ static void end_call(struct qn_watch *watch, const struct qn_check_event *event)
 {
     struct call *call = qn_table_find(&watch->calls, event->req);
 
-    if (call == NULL || !call->is_open) {
-        return;
+    if (close_call(call)) {
+        call->instance->last_was_empty = call->is_receive && !call->got_messages;
     }
-    call->is_open = false;
-    if (call->epoch != call->instance->epoch) {
-        return;
+}
+
+/* A rule may end the connection instead of an answer. */
+static void feed_fault(struct qn_watch *watch, const struct qn_check_event *event)
+{
+    bool is_cut =
+        qn_str_equal(event->code, QN_STR("reset")) || qn_str_equal(event->code, QN_STR("close"));
+
+    if (is_cut && !qn_str_is_none(event->req)) {
+        cut_call(qn_table_find(&watch->calls, event->req));
     }
-    if (call->is_receive) {
-        call->instance->open_receives--;
-    } else {
-        call->instance->open_others--;
-    }
-    call->instance->last_was_empty = call->is_receive && !call->got_messages;
 }
 
 static void grant(struct qn_watch *watch, const struct qn_check_event *event)
@@ -190,6 +230,8 @@ void qn_watch_feed(struct qn_watch *watch, const struct qn_check_event *event)
         begin_call(watch, event);
     } else if (event->kind == QN_CHECK_API_OUT && !is_own) {
         end_call(watch, event);
+    } else if (event->kind == QN_CHECK_FAULT) {
+        feed_fault(watch, event);
     } else if (!event->undone && qn_str_equal(event->queue, watch->queue)) {
         feed_state(watch, event);
     }

@@ -28,13 +28,14 @@ struct qn_watch {
     struct qn_str self; /* access key of the harness */
     struct qn_str only; /* the only instance: calls with other keys are its own; none when there are
                            several */
-    struct qn_table instances; /* struct qn_watch_instance */
-    struct qn_table leases;    /* struct qn_watch_lease, by message id */
-    struct qn_table calls;     /* open and past requests, by id */
-    struct qn_table in_queue;  /* bool, by message id */
-    struct qn_table delayed;   /* int64_t, by message id: when it can be received, 0: it can */
-    int64_t left;              /* messages in the queue */
-    size_t read_count;         /* events of the history that were fed */
+    struct qn_table instances;   /* struct qn_watch_instance */
+    struct qn_table leases;      /* struct qn_watch_lease, by message id */
+    struct qn_table calls;       /* open and past requests, by id */
+    struct qn_table invocations; /* the newest request of each, by the id that the SDK gives it */
+    struct qn_table in_queue;    /* bool, by message id */
+    struct qn_table delayed;     /* int64_t, by message id: when it can be received, 0: it can */
+    int64_t left;                /* messages in the queue */
+    size_t read_count;           /* events of the history that were fed */
 };
 
 void qn_watch_init(struct qn_watch *watch, struct qn_str queue, struct qn_str self,

@@ -110,6 +110,61 @@ Test(watch, restart_of_the_server_ends_all_calls)
     cr_expect(is_idle(1100));
 }
 
+static void feed_fault(const char *req, const char *code)
+{
+    struct qn_check_event event;
+
+    qn_check_event_init(&event, NULL, QN_CHECK_FAULT);
+    event.instance = QN_STR("QUERN0001");
+    event.req = qn_str_from_cstr(req);
+    event.code = qn_str_from_cstr(code);
+    qn_watch_feed(&watch, &event);
+}
+
+static void feed_attempt(const char *req, const char *invocation, int64_t at_ms)
+{
+    struct qn_check_event event;
+    struct qn_check_detail detail;
+
+    qn_check_event_init(&event, &detail, QN_CHECK_API_IN);
+    event.queue = QN_STR("q");
+    event.instance = QN_STR("QUERN0001");
+    event.action = req[0] == 'r' ? QN_STR("ReceiveMessage") : QN_STR("DeleteMessage");
+    event.req = qn_str_from_cstr(req);
+    event.wt = at_ms;
+    detail.invocation = qn_str_from_cstr(invocation);
+    qn_watch_feed(&watch, &event);
+}
+
+Test(watch, a_call_whose_connection_a_rule_ended_is_over)
+{
+    feed(QN_CHECK_API_IN, "QUERN0001", "d1", 0);
+    feed(QN_CHECK_API_IN, "QUERN0001", "d2", 0);
+    feed(QN_CHECK_API_IN, "QUERN0001", "r1", 10);
+    feed_fault("d1", "reset");
+    cr_expect_not(is_idle(1000), "the other delete is under way");
+    feed_fault("d2", "delay");
+    cr_expect_not(is_idle(1000), "it will be answered");
+    feed_fault("d2", "close");
+    cr_expect(is_idle(1000));
+    feed_fault("r1", "reset");
+    cr_expect_not(is_idle(1000), "it has no poll, and was not told that there is nothing");
+    feed(QN_CHECK_API_OUT, "QUERN0001", "d1", 1000); /* what was over is not over twice */
+    feed(QN_CHECK_API_IN, "QUERN0001", "r2", 1000);
+    cr_expect(is_idle(2000));
+}
+
+Test(watch, an_attempt_is_over_when_the_sdk_makes_the_next_one)
+{
+    feed(QN_CHECK_API_IN, "QUERN0001", "r1", 0);
+    feed_attempt("d1", "call-1", 10);
+    feed_attempt("d2", "call-1", 20);
+    cr_expect_not(is_idle(1000));
+    feed(QN_CHECK_API_OUT, "QUERN0001", "d2", 30);
+    cr_expect_not(is_idle(20), "its poll is not parked yet");
+    cr_expect(is_idle(1000));
+}
+
 Test(watch, calls_of_the_harness_are_nobodys)
 {
     feed(QN_CHECK_API_IN, "QUERNCHECK", "r1", 0);
