@@ -86,6 +86,9 @@ struct quern_result {
     enum quern_outcome outcome;
     int64_t delay_s;               /* of QUERN_RETRY; below 0: the runtime's own, which grows */
     char reason[QUERN_REASON_MAX]; /* why, or the key; it is logged: nothing of the payload */
+    bool is_no_failure; /* of QUERN_RETRY: it waits for somebody else, as for the claim of another
+                           worker, and tells nothing of what stands behind the consumer; the circuit
+                           does not count it */
 };
 
 struct quern_result quern_done(void);

@@ -77,6 +77,11 @@ bool quern_circuit_note(struct quern_circuit *circuit, bool has_failed, int64_t 
     return opens;
 }
 
+void quern_circuit_pass(struct quern_circuit *circuit)
+{
+    circuit->is_trying = false;
+}
+
 static int64_t least(int64_t most, double bound)
 {
     return bound < (double)most ? (int64_t)floor(bound) : most;

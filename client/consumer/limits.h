@@ -35,5 +35,7 @@ int64_t quern_circuit_wait_ms(const struct quern_circuit *circuit, int64_t now_m
 void quern_circuit_begin(struct quern_circuit *circuit);
 /* Work has ended. True when this opened the circuit. */
 bool quern_circuit_note(struct quern_circuit *circuit, bool has_failed, int64_t now_ms);
+/* Work has ended that tells nothing: if it was what was tried, another may be. */
+void quern_circuit_pass(struct quern_circuit *circuit);
 
 #endif

@@ -42,8 +42,12 @@ void quern_settle(struct quern_consumer *c, struct quern_delivery *d,
 
     d->result = *result;
     count(&hand->counters, result->outcome, deletes);
-    hand->counters.circuit_opens +=
-        quern_circuit_note(&hand->circuit, result->outcome == QUERN_RETRY, now_ms);
+    if (result->outcome == QUERN_RETRY && result->is_no_failure) {
+        quern_circuit_pass(&hand->circuit);
+    } else {
+        hand->counters.circuit_opens +=
+            quern_circuit_note(&hand->circuit, result->outcome == QUERN_RETRY, now_ms);
+    }
     quern_hand_end(hand, d);
     if (is_given_up) { /* it has been given back, and is no longer ours to settle */
         return;

@@ -108,6 +108,7 @@ static struct quern_result answer_to(const struct claim *claim, enum finding fin
         /* If that one has died nobody gets the key until its claim is stale. Each receive before
          * that would only bring the message nearer to the dead-letter queue. */
         busy.delay_s = claim->ret_stale_in_ms / 1000 + 1;
+        busy.is_no_failure = true;
         return busy;
     }
 }

@@ -77,6 +77,20 @@ Test(consumer_limits, failures_of_work_begun_before_do_not_keep_it_open_longer)
     cr_expect_eq(quern_circuit_wait_ms(&circuit, 100), 0);
 }
 
+Test(consumer_limits, what_tells_nothing_neither_opens_nor_closes_the_circuit)
+{
+    struct quern_circuit circuit = {.failures_max = 2, .open_ms = 100};
+
+    (void)quern_circuit_note(&circuit, true, 0);
+    quern_circuit_pass(&circuit);
+    cr_expect_eq(quern_circuit_wait_ms(&circuit, 0), 0);
+    cr_expect(quern_circuit_note(&circuit, true, 0));
+    quern_circuit_begin(&circuit);
+    quern_circuit_pass(&circuit);
+    cr_expect_eq(quern_circuit_wait_ms(&circuit, 40), 60);
+    cr_expect_eq(quern_circuit_wait_ms(&circuit, 100), 0); /* another may be tried */
+}
+
 Test(consumer_limits, circuit_without_a_bound_never_opens)
 {
     struct quern_circuit circuit = {.open_ms = 100};

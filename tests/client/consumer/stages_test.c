@@ -1,5 +1,6 @@
 /* The stages before and around the handler, with a real server and a real database. */
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,41 @@ Test(consumer_stages, key_of_ones_own_needs_no_envelope)
     diary_finish(&diary);
     expect_shipments(1);
     diary_expect_empty(&diary);
+}
+
+/* The work of another worker, which has the key of a message that comes here. */
+static struct quern_result be_busy(void *state, struct quern_delivery *delivery)
+{
+    (void)state;
+    (void)delivery;
+    diary_send(&diary, ENVELOPE("k", "1"), NULL);
+    diary_start(&diary);
+    while (diary_count(&diary).retried == 0) {
+        (void)poll(NULL, 0, 5);
+    }
+    diary_send(&diary, ENVELOPE("l", "1"), NULL);
+    diary_wait_for(&diary, &diary.finished, 1);
+    return quern_done();
+}
+
+Test(consumer_stages, claim_of_another_worker_is_no_failure_for_the_circuit)
+{
+    const struct quern_inbox_work work = {.key = "k",
+                                          .payload = "1",
+                                          .payload_len = 1,
+                                          .prepare = be_busy,
+                                          .apply = apply,
+                                          .state = &diary};
+
+    open_inbox();
+    diary.options.circuit_failures = 1;
+    diary.options.circuit_open_ms = INT32_MAX;
+    cr_expect_eq(quern_inbox_do(inbox, NULL, &work, NULL).outcome, QUERN_DONE);
+    diary_stop(&diary);
+    struct quern_counters counters = diary_count(&diary);
+    quern_consumer_free(diary.consumer);
+    cr_expect_eq(counters.circuit_opens, 0);
+    cr_expect_eq(counters.retried, 1);
 }
 
 static void expect_refused(const char *word)
