@@ -59,7 +59,7 @@ enum qn_check_kind {
     QN_CHECK_LAMBDA_AUDIT,     /* what AWS advises against: reason */
     QN_CHECK_LAMBDA_INIT,      /* an environment is about to be started */
     QN_CHECK_LAMBDA_THROTTLED, /* no invocation for n messages, which have used up a receive */
-    QN_CHECK_LAMBDA_FILTERED,  /* n messages are deleted unseen */
+    QN_CHECK_LAMBDA_FILTERED,  /* a message is deleted unseen */
     QN_CHECK_KIND_COUNT
 };
 

@@ -293,6 +293,26 @@ static void post_event(const struct call *call)
     answer(call, 204, "");
 }
 
+/* An event for each message that no filter fits; the last one is still to be recorded. */
+static void name_filtered(const struct call *call, const json_t *ids, struct qn_check_event *event)
+{
+    size_t i;
+    const json_t *id;
+
+    json_array_foreach(ids, i, id)
+    {
+        if (!json_is_string(id)) {
+            continue;
+        }
+        if (!qn_str_is_none(event->mid)) {
+            qn_record(call->routes->options.effects.recorder, event);
+        }
+        event->mid = qn_str(json_string_value(id), json_string_length(id));
+        event->k = qn_unit_key_of_id(&call->routes->options, event->mid);
+        event->n = 1;
+    }
+}
+
 /* What `quern lambda` tells of an invocation. */
 static void post_lambda(const struct call *call)
 {
@@ -322,6 +342,9 @@ static void post_lambda(const struct call *call)
         detail.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
         event.instance = instance_of(call, QN_STR_NONE);
         event.status = 200;
+        if (event.kind == QN_CHECK_LAMBDA_FILTERED) {
+            name_filtered(call, ids, &event);
+        }
         conclude(call, &event, "{}");
         return;
     }

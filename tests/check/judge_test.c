@@ -349,28 +349,6 @@ Test(judge, without_the_sink_its_invariants_are_not_observable)
     qn_history_done(&history);
 }
 
-Test(judge, accounting_names_what_was_duplicated_and_lost)
-{
-    struct qn_history history;
-    struct qn_judgement judgement = judgement_of("once-broken", &history);
-
-    cr_expect_eq(judgement.accounting.attempts, 1);
-    cr_expect_eq(judgement.accounting.acked, 1);
-    cr_expect_eq(judgement.accounting.applied, 2);
-    cr_assert_eq(json_array_size(judgement.accounting.duplicated), 1);
-    cr_expect_str_eq(json_string_value(json_array_get(judgement.accounting.duplicated, 0)),
-                     "k-000");
-    qn_judgement_done(&judgement);
-    qn_history_done(&history);
-
-    judgement = judgement_of("no-loss-broken", &history);
-    cr_assert_eq(json_array_size(judgement.accounting.lost), 1);
-    cr_expect_str_eq(json_string_value(json_array_get(judgement.accounting.lost, 0)), "k-000");
-    cr_expect_eq(json_array_size(judgement.accounting.premature), 1);
-    qn_judgement_done(&judgement);
-    qn_history_done(&history);
-}
-
 static void expect_keys(const json_t *keys, const char *wanted)
 {
     char text[200] = "";
@@ -386,14 +364,33 @@ static void expect_keys(const json_t *keys, const char *wanted)
     cr_expect_str_eq(text, wanted);
 }
 
+Test(judge, accounting_names_what_was_duplicated_and_lost)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("once-broken", &history);
+
+    cr_expect_eq(judgement.accounting.attempts, 1);
+    cr_expect_eq(judgement.accounting.acked, 1);
+    cr_expect_eq(judgement.accounting.applied, 2);
+    expect_keys(judgement.accounting.duplicated, "k-000");
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+
+    judgement = judgement_of("no-loss-broken", &history);
+    expect_keys(judgement.accounting.lost, "k-000");
+    cr_expect_eq(json_array_size(judgement.accounting.premature), 1);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
 Test(judge, accounting_tells_six_ways_in_which_sums_do_not_match)
 {
     struct qn_history history;
     struct qn_judgement judgement = judgement_of("accounting", &history);
     const struct qn_accounting *accounting = &judgement.accounting;
 
-    cr_expect_eq(accounting->attempts, 6);
-    cr_expect_eq(accounting->acked, 5);
+    cr_expect_eq(accounting->attempts, 7);
+    cr_expect_eq(accounting->acked, 6);
     cr_expect_eq(accounting->applied, 6);
     expect_keys(accounting->lost, "k-lost");
     expect_keys(accounting->unexpected, "k-phantom");

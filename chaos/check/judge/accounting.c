@@ -7,6 +7,7 @@ struct entry {
     int64_t queued; /* messages with this key */
     bool is_dead;
     bool is_recorded;  /* rejected or reconciled, or a step where there are steps alone */
+    bool is_filtered;  /* no filter of a Lambda mapping fits it: it is deleted, as was wished */
     bool is_premature; /* removed before there was anything to show for it */
     int64_t applied;
 };
@@ -57,6 +58,9 @@ static void step(struct books *books, const struct qn_judge_input *in,
     case QN_CHECK_MSG_DELETE:
         place(&books->messages, entry, event, false);
         entry->is_premature = entry->is_premature || (entry->applied == 0 && !entry->is_recorded);
+        break;
+    case QN_CHECK_LAMBDA_FILTERED:
+        entry->is_filtered = true;
         break;
     case QN_CHECK_MSG_DLQ:
         place(&books->messages, entry, event, false);
@@ -112,13 +116,14 @@ void qn_accounting_init(struct qn_accounting *accounting, const struct qn_judge_
     for (const struct qn_table_item *item = books.entries.first; item != NULL; item = item->next) {
         const struct entry *entry = item->value;
         bool is_out = entry->applied > 0 || entry->is_dead || entry->is_recorded;
-        name_key(accounting->lost, has_effects && entry->is_acked && !is_out && entry->queued == 0,
-                 item->key);
+        bool is_gone = !is_out && !entry->is_filtered && entry->queued == 0;
+        name_key(accounting->lost, has_effects && entry->is_acked && is_gone, item->key);
         name_key(accounting->unexpected, is_out && !entry->is_sent, item->key);
         name_key(accounting->duplicated, entry->applied > 1, item->key);
         name_key(accounting->recovered, is_out && entry->is_sent && !entry->is_acked, item->key);
         name_key(accounting->orphaned, entry->applied > 0 && entry->queued > 0, item->key);
-        name_key(accounting->premature, has_sink && entry->is_premature, item->key);
+        name_key(accounting->premature, has_sink && entry->is_premature && !entry->is_filtered,
+                 item->key);
     }
     qn_table_done(&books.messages);
     qn_table_done(&books.entries);
