@@ -33,7 +33,7 @@ def test_every_help_fits_a_screen():
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
 def test_help_lists_the_commands(word):
     text = succeeds(run(word))
-    for command in "serve check judge bench chaos assumptions queues top attributes send receive delete consume peek tail purge redrive move export import replay health completion version".split():
+    for command in "serve check judge bench chaos assumptions queues top attributes send receive delete consume peek tail purge redrive move export import replay health completion version lambda".split():
         assert "\n  %s " % command in text
 
 
@@ -43,7 +43,7 @@ def test_version_is_the_servers(server):
         assert succeeds(run(word)) == "quern %s\n" % version
 
 
-@pytest.mark.parametrize("command", "queues top attributes send receive delete consume peek tail purge redrive move export import replay health completion version serve check judge bench chaos assumptions".split())
+@pytest.mark.parametrize("command", "queues top attributes send receive delete consume peek tail purge redrive move export import replay health completion version serve check judge bench chaos assumptions lambda".split())
 def test_each_command_has_help(command):
     assert succeeds(run(command, "--help")).startswith("usage: quern %s" % command)
 
