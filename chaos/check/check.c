@@ -284,11 +284,25 @@ static int run_all(struct checking *checking)
     return exit_code(checking);
 }
 
+/* Makes the folder. False: errno says why not. */
+static bool can_keep(const char *folder)
+{
+    struct stat status;
+
+    if ((mkdir(folder, 0755) < 0 && errno != EEXIST) || stat(folder, &status) < 0) {
+        return false;
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        errno = ENOTDIR;
+        return false;
+    }
+    return access(folder, W_OK | X_OK) == 0;
+}
+
 /* Found out before the minutes that a run takes, not after. */
 static bool can_write(const struct qn_check_options *o, struct qn_error *err)
 {
-    if (o->keep_directory != NULL && ((mkdir(o->keep_directory, 0755) < 0 && errno != EEXIST) ||
-                                      access(o->keep_directory, W_OK | X_OK) < 0)) {
+    if (o->keep_directory != NULL && !can_keep(o->keep_directory)) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--keep %s: %s", o->keep_directory,
                        strerror(errno));
     }

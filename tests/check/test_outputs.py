@@ -70,9 +70,10 @@ def test_a_failure_is_on_the_badge_and_at_the_head_of_the_page(tmp_path):
     assert re.search(r"<dt>Level</dt><dd>failed: 0 of \d+ pass, 1 fail \(", page.read_text())
 
 
-def test_a_badge_that_cannot_be_written_is_refused_before_the_run(tmp_path):
+def test_what_cannot_be_written_is_refused_before_the_run(tmp_path):
     path = str(tmp_path / "no" / "b.svg")
     assert "--badge " + path in refused("check", "--badge", path, "--", "x")
+    assert "--keep " + __file__ + ": Not a directory" in refused("check", "--keep", __file__, "--", "x")
     same = str(tmp_path / "same")
     assert "both name" in refused("check", "--json", same, "--badge", same, "--", "x")
 
