@@ -51,8 +51,9 @@ static struct qn_str name_of_run(struct qn_running *run)
     while (check != NULL && check > run->directory && check[-1] != '/') {
         check--;
     }
-    return own == NULL ? qn_str_from_cstr(run->directory)
-                       : qn_arena_format(&run->arena, "%.*s-%s", (int)(own - check), check, own + 1);
+    return own == NULL
+               ? qn_str_from_cstr(run->directory)
+               : qn_arena_format(&run->arena, "%.*s-%s", (int)(own - check), check, own + 1);
 }
 
 /* What stands for a placeholder, or none. */
