@@ -19,9 +19,10 @@ static struct qn_str outcome_at_last(enum qn_load_outcome outcome)
 static void make_script(struct qn_load *load, const struct qn_scenario_load *spec, int64_t work_ms,
                         struct qn_effect_script *script)
 {
-    bool fails = spec->outcome == QN_LOAD_FLAKY || spec->outcome == QN_LOAD_HANG;
-    bool never_ends = fails && spec->fails == QN_LOAD_FAILS_ALWAYS;
-    struct qn_str failure = spec->outcome == QN_LOAD_HANG ? QN_STR("hang") : QN_STR("transient");
+    bool is_bomb = spec->outcome == QN_LOAD_BOMB;
+    bool fails = spec->outcome == QN_LOAD_FLAKY || spec->outcome == QN_LOAD_HANG || is_bomb;
+    bool never_ends = fails && (is_bomb || spec->fails == QN_LOAD_FAILS_ALWAYS);
+    struct qn_str failure = spec->outcome == QN_LOAD_FLAKY ? QN_STR("transient") : QN_STR("hang");
     size_t failures = !fails ? 0 : never_ends ? 1 : (size_t)spec->fails;
     struct qn_str *outcomes = qn_arena_alloc(&load->arena, (failures + 1) * sizeof(*outcomes));
 

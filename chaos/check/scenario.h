@@ -17,7 +17,7 @@ enum qn_load_outcome {
     QN_LOAD_HANG,     /* the sink does not answer */
     QN_LOAD_BADJSON,  /* its body is no JSON */
     QN_LOAD_SCHEMA99, /* its schemaVersion is unknown */
-    QN_LOAD_BOMB,     /* like ok; a rule kills who touches it */
+    QN_LOAD_BOMB,     /* its work never ends: a rule kills who touches it */
     QN_LOAD_ODD,      /* bodies and attributes that are legal and rare */
     QN_LOAD_OUTCOMES
 };

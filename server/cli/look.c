@@ -133,7 +133,7 @@ static bool is_well(struct qn_remote *remote, int64_t wait_s, json_t **ret_answe
                     struct quern_error *err)
 {
     struct quern_error other;
-    json_t *answer;
+    json_t *answer = NULL;
 
     if (!ask_health(remote, wait_s, &answer, err)) {
         if (err->http_status != 0 && !qn_remote_check_quern(remote, "", &other)) {
@@ -155,7 +155,7 @@ int qn_health_main(int argc, char **argv)
     struct qn_remote remote;
     struct quern_error err;
     struct qn_error wrong;
-    json_t *answer;
+    json_t *answer = NULL;
     int64_t wait_s;
     int code = QN_EXIT_OK;
 
