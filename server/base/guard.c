@@ -15,7 +15,7 @@ enum { GROUPS_MAX = 4096, FIRST_FREE_FD = 4 };
 /* One write to the pipe, which is whole because it is short. */
 struct word {
     pid_t leader;
-    bool is_added;
+    int is_added; /* no bool: a gap behind it would be written too */
 };
 
 /* Nothing of the other process stays open here, so that nobody waits for it in vain. */

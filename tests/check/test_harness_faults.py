@@ -72,7 +72,7 @@ def test_answers_of_the_sink_go_wrong_in_each_way(run):
     for key, replays in (("k-000", [False]), ("k-001", [False, True]), ("k-002", [False, True]), ("k-003", [False])):
         assert [c.get("replayed", False) for c in done.of("work.commit", k=key)] == replays, key
     begun, committed = done.of("work.begin", k="k-005")[0], done.of("work.commit", k="k-005")[0]
-    assert 350 <= between(begun, committed) < 3000
+    assert 349 <= between(begun, committed) < 3000  # each instant is cut to its millisecond
 
 
 def test_lease_ends_while_the_sink_holds_the_work(run):
