@@ -23,7 +23,8 @@ struct qn_consume {
 
 /* The handler: starts the command in a process group of its own, gives it the body on stdin and the
  * rest in its environment, and waits for its end. When the work is cancelled it is told SIGTERM and
- * soon killed. A command that is no longer there stops the consumer: else each message would be
+ * soon killed, and so are the processes that it left behind: before the message is deleted or given
+ * back. A command that is no longer there stops the consumer: else each message would be
  * received until it is a dead letter. */
 struct quern_result qn_consume_handle(void *consume, struct quern_delivery *delivery);
 /* Sends the message with its attributes to the quarantine. */

@@ -14,7 +14,10 @@
 #include "server/cli/consume.h"
 
 enum {
+    LEAVE_MS = 100,      /* for what ends with the command, as a tee behind it */
     KILL_AFTER_MS = 400, /* after SIGTERM */
+    KILLED_MS = 400,     /* then nothing runs any more, even if nobody has reaped it */
+    LOOK_MS = 5,         /* how often to look for what a command left behind */
     TICK_MS = 20,        /* how often to look where the kernel cannot tell */
     NOT_STARTED = 127
 };
@@ -156,7 +159,7 @@ static int wait_for_change(struct process *process, struct pollfd fds[3], int64_
     return poll(fds, 3, (int)wait_ms);
 }
 
-static int wait_for_end(const struct qn_consume *consume, struct process *process)
+static int wait_for_exit(struct process *process)
 {
     struct pollfd fds[3];
     int status;
@@ -170,11 +173,51 @@ static int wait_for_end(const struct qn_consume *consume, struct process *proces
             feed(process);
         }
     }
-    if (process->kill_at_ms != 0) {
-        (void)kill(-process->pid, SIGKILL); /* what it left behind */
+    return status;
+}
+
+/* Until the instant: whether nothing of the group is left. As process 1 of a container this one is
+ * the parent of what was left behind. */
+static bool is_alone_by(pid_t group, int64_t until_ms)
+{
+    for (;;) {
+        while (waitpid(-group, NULL, WNOHANG) > 0) {
+        }
+        if (kill(-group, 0) != 0) {
+            return true;
+        }
+        if (qn_clock_monotonic_ms() >= until_ms) {
+            return false;
+        }
+        (void)poll(NULL, 0, LOOK_MS);
     }
-    qn_guard_remove(&consume->guard, process->pid);
+}
+
+/* What the command left behind would go on with a message that is another's by then. */
+static void end_group(struct process *process)
+{
+    pid_t group = process->pid;
+    int64_t now_ms = qn_clock_monotonic_ms();
+
+    if (process->kill_at_ms == 0) {
+        if (is_alone_by(group, now_ms + LEAVE_MS)) {
+            return;
+        }
+        end(process, qn_clock_monotonic_ms());
+    }
+    if (!process->is_killed && !is_alone_by(group, process->kill_at_ms)) {
+        (void)kill(-group, SIGKILL);
+    }
+    (void)is_alone_by(group, qn_clock_monotonic_ms() + KILLED_MS);
+}
+
+static int wait_for_end(const struct qn_consume *consume, struct process *process)
+{
+    int status = wait_for_exit(process);
+
     stop_feeding(process);
+    end_group(process);
+    qn_guard_remove(&consume->guard, process->pid);
     if (process->pid_fd >= 0) {
         (void)close(process->pid_fd);
     }

@@ -140,8 +140,52 @@ def test_what_takes_too_long_is_ended_with_all_its_processes(server, send, consu
         wait; sleep 1000"""))
     until(lambda: counts(server, "orders") == 0)
     assert one.stop()[0] == 0
-    child = pathlib.Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
-    until(lambda: not child.exists() or child.read_text().split()[2] == "Z")  # nobody may reap it
+    until(lambda: not runs((tmp_path / "pid").read_text().strip()))
+
+
+def runs(pid):
+    stat = pathlib.Path("/proc", pid, "stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"  # nobody may reap it
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize("code", [0, 75])
+def test_what_a_command_leaves_behind_is_told_to_end_before_its_message_is_settled(server, send, consume, tmp_path, code):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, f"""
+        [ $QUERN_MESSAGE_RECEIVE_COUNT = 1 ] || exit 0
+        export out=$out
+        sh -c 'trap "touch $out/told; exit" TERM; echo $$ >$out/new; mv $out/new $out/pid; while :; do sleep 0.1; done' 2>/dev/null &
+        until [ -e $out/pid ]; do :; done
+        exit {code}"""))
+    until(lambda: counts(server, "orders") == 0 or (tmp_path / "told").exists())
+    assert (tmp_path / "told").exists()
+    until(lambda: counts(server, "orders") == 0)
+    assert not runs((tmp_path / "pid").read_text().strip())
+    assert one.stop()[0] == 0
+
+
+def test_what_is_left_behind_and_does_not_listen_is_killed_before_its_message_is_settled(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, """
+        (trap '' TERM; exec sleep 1000) & echo $! >$out/pid"""))
+    until(lambda: counts(server, "orders") == 0)
+    assert not runs((tmp_path / "pid").read_text().strip())
+    assert one.stop()[0] == 0
+
+
+def test_what_ends_with_its_command_is_left_to_end(server, send, consume, tmp_path):
+    send("orders", "m")
+    one = consume("orders", *script(tmp_path, """
+        mkfifo $out/pipe
+        sh -c 'read line; echo "$line" >$0/log' $out <$out/pipe &
+        exec >$out/pipe
+        echo last words"""))
+    until(lambda: counts(server, "orders") == 0)
+    assert (tmp_path / "log").read_text() == "last words\n"
+    assert one.stop()[0] == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
