@@ -284,7 +284,9 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t li
 
 static void note_progress(struct qn_running *run)
 {
-    int64_t left = run->watch.left;
+    /* With those that are still to come: else one of the first, alone in the queue, is the fewest.
+     */
+    int64_t left = run->watch.left + (int64_t)(run->load.count - run->load.sent_count);
 
     if (run->ready_virtual_ms != 0 && left > 0 &&
         (run->fewest_left == 0 || left < run->fewest_left)) {

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 PROGRAM = os.environ.get("QUERN_PROGRAM", str(ROOT / "build" / "release" / "quern"))
 sys.path.insert(0, str(ROOT / "tests" / "sdk"))
 
@@ -18,7 +19,7 @@ LOAD = ["ok count=8 work=50ms"]
 
 
 class Run:
-    def __init__(self, folder, faults, command=None, **members):
+    def __init__(self, folder, faults, command=None, options=(), **members):
         document = {
             "id": "mine.run", "title": "made by a test", "profiles": ["standard"], "severity": "must", "needs": ["none"],
             "queue": {"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 5}, "instances": {"count": 1},
@@ -29,7 +30,7 @@ class Run:
         debian("python3-boto3")
         done = subprocess.run(
             [PROGRAM, "check", "--scenario", str(folder / "mine.json"), "--only", "mine.*", "--keep", str(folder / "kept"),
-             "--", *(command or ["/usr/bin/python3", str(ROOT / "tests" / "consumers" / "reference.py")])],
+             *options, "--", *(command or ["/usr/bin/python3", str(ROOT / "tests" / "consumers" / "reference.py")])],
             capture_output=True, text=True, timeout=120, cwd=folder, stdin=subprocess.DEVNULL,
             env={k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "QUERN_"))},
         )
@@ -191,3 +192,10 @@ def test_instances_with_fixed_credentials_are_told_apart_by_their_ports(run):
     assert sorted(ports) == ["QUERN0001", "QUERN0002"]
     assert {e["port"] for e in done.of("api.in", instance="fixed")} == set(ports.values())
     assert {e["instance"] for e in done.of("proc", what="ready")} == {"QUERN0001", "QUERN0002"}
+
+
+def test_a_slow_consumer_has_time_while_the_queue_gets_shorter(tmp_path):
+    """Its first message was alone in the queue for a moment: that is not the least that was ever left."""
+    done = Run(tmp_path, [], [sys.executable, str(HERE / "one_by_one.py")], ["--visibility", "2"],
+               load=["ok count=1 work=200ms at=0s", "ok count=20 rate=20 at=500ms work=600ms"], end={"drained_within": "1s"}).passed()
+    assert done.of("mark", reason="end")[0]["vt"] - done.of("proc", what="ready")[0]["vt"] > 9600
