@@ -314,6 +314,7 @@ static bool prepare(struct checking *checking, struct qn_error *err)
     if (!can_write(&checking->options, err)) {
         return false;
     }
+    checking->options.server_program = checking->options.server;
     if (checking->options.server_program == NULL) {
         ssize_t len = readlink("/proc/self/exe", checking->program, PATH_ROOM - 1);
         checking->program[len > 0 ? len : 0] = '\0';

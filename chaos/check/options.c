@@ -9,7 +9,7 @@
 
 enum { CONFIG_MAX_BYTES = 1024 * 1024 };
 
-static const char usual_config[] = "quern.json";
+static const char usual_config[] = QN_CONFIG_USUAL;
 
 /* A command line while it is read. */
 struct reading {
@@ -17,8 +17,6 @@ struct reading {
     char **argv;
     enum qn_option_use use;
     struct qn_check_options *options;
-    /* Lists start anew at their first flag: what quern.json has in them is replaced. */
-    bool is_begun[64];
     struct qn_error *err;
 };
 
@@ -36,12 +34,13 @@ static const struct qn_option_row *find_row(struct qn_str name, enum qn_option_u
 static bool keep(struct reading *reading, const struct qn_option_row *row, const char *text)
 {
     struct qn_text_list *list = (void *)((char *)reading->options + row->offset);
-    bool *is_begun = &reading->is_begun[row - qn_option_rows];
+    bool *is_given = &reading->options->is_given[row - qn_option_rows];
 
-    if ((row->kind == QN_OPTION_LIST || row->kind == QN_OPTION_CODES) && !*is_begun) {
+    /* Lists start anew at their first flag: what quern.json has in them is replaced. */
+    if ((row->kind == QN_OPTION_LIST || row->kind == QN_OPTION_CODES) && !*is_given) {
         list->count = 0;
-        *is_begun = true;
     }
+    *is_given = true;
     return qn_options_set(row, row->name, text, reading->options, reading->err);
 }
 
@@ -193,7 +192,7 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
 {
     struct qn_check_options options = qn_options_default();
     struct qn_check_options given = options;
-    struct reading reading = {argc, argv, QN_OPTION_CHECK, &given, {false}, err};
+    struct reading reading = {argc, argv, QN_OPTION_CHECK, &given, err};
 
     /* Once to see which file counts, and again because flags win over it. */
     if (!read_words(&reading)) {
@@ -205,7 +204,7 @@ bool qn_options_read(int argc, char **argv, struct qn_check_options *ret_options
         return false;
     }
     const char *config_path = options.config_path;
-    reading = (struct reading){argc, argv, QN_OPTION_CHECK, &options, {false}, err};
+    reading = (struct reading){argc, argv, QN_OPTION_CHECK, &options, err};
     bool ok = read_words(&reading);
     options.config_path = config_path;
     ok = ok && settle_command(&options, given.command != NULL, err);
@@ -222,7 +221,7 @@ bool qn_options_read_judge(int argc, char **argv, struct qn_check_options *ret_o
                            struct qn_error *err)
 {
     struct qn_check_options options = qn_options_default();
-    struct reading reading = {argc, argv, QN_OPTION_JUDGE, &options, {false}, err};
+    struct reading reading = {argc, argv, QN_OPTION_JUDGE, &options, err};
 
     for (int i = 1; i < argc; i++) {
         bool is_trace = argv[i][0] != '-' || strcmp(argv[i], "-") == 0;

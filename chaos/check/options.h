@@ -12,7 +12,7 @@
 enum { QN_BODY_GOOD, QN_BODY_POISON, QN_BODY_SLOW, QN_BODY_KINDS };
 
 /* A list of all scenarios with their variants has room. */
-enum { QN_OPTIONS_LIST_MAX = 256, QN_OPTIONS_JOBS_MAX = 64 };
+enum { QN_OPTIONS_LIST_MAX = 256, QN_OPTIONS_JOBS_MAX = 64, QN_OPTIONS_ROWS_MAX = 64 };
 
 struct qn_text_list {
     const char *items[QN_OPTIONS_LIST_MAX + 1]; /* ends in NULL */
@@ -85,13 +85,16 @@ struct qn_check_options {
     bool no_skip;
     bool no_idle_skip;
     const char *keep_directory;
-    const char *server_program; /* NULL: this program */
+    const char *server;         /* as --server names it; NULL: this program */
+    const char *server_program; /* what is started: filled in before the first run */
     bool verbose;
     bool wants_help;
     bool wants_all_help; /* --help all */
     bool wants_list;
     bool wants_checklist;
-    char **command;             /* ends in NULL */
+    char **command; /* ends in NULL */
+    /* By row of the table: said by a flag, which wins over the file even with the default. */
+    bool is_given[QN_OPTIONS_ROWS_MAX];
     struct qn_text_list traces; /* of quern judge */
     struct qn_arena *texts;     /* of quern.json; NULL without one */
 };

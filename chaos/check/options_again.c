@@ -4,15 +4,21 @@
 #include "chaos/check/declared.h"
 #include "chaos/check/options_rows.h"
 
-/* A word as a shell needs it. */
+/* Characters that mean nothing to any shell, wherever they stand. */
+static bool is_plain(char c)
+{
+    return qn_char_is_alphanumeric(c) || (c != '\0' && strchr("_-./:@%+,", c) != NULL);
+}
+
+/* A word as a shell needs it. zsh looks for a program where a word begins with '='. */
 static void append_word(struct qn_buf *buf, const char *text)
 {
-    bool is_plain = text[0] != '\0';
+    bool needs_quotes = text[0] == '\0' || text[0] == '=';
 
     for (const char *at = text; *at != '\0'; at++) {
-        is_plain = is_plain && strchr(" \t\n\"'\\$`*?[]{}()<>|&;#~!", *at) == NULL;
+        needs_quotes = needs_quotes || !(is_plain(*at) || *at == '=');
     }
-    if (is_plain) {
+    if (!needs_quotes) {
         qn_buf_append_str(buf, qn_str_from_cstr(text));
         return;
     }
@@ -37,34 +43,70 @@ void qn_options_append_command(char *const *command, struct qn_buf *buf)
     }
 }
 
-/* As it was given, when it differs from the default. */
+/* What would hold if nothing but these were said. */
+static struct qn_check_options usual_options(const struct qn_check_options *options)
+{
+    struct qn_check_options usual = qn_options_default();
+
+    usual.endpoint_host = options->endpoint_host;
+    usual.tempo = options->tempo; /* some defaults follow from it */
+    qn_options_complete(&usual);
+    usual.tempo = qn_options_default().tempo;
+    usual.endpoint_host = NULL;
+    usual.config_path = QN_CONFIG_USUAL;
+    return usual;
+}
+
+static bool is_usual(const struct qn_option_row *row, const struct qn_check_options *options)
+{
+    const struct qn_check_options defaults = usual_options(options);
+    const void *at = (const char *)options + row->offset;
+    const void *usual = (const char *)&defaults + row->offset;
+    const char *word;
+    const char *usual_word;
+
+    switch (row->kind) {
+    case QN_OPTION_FLAG:
+        return !*(const bool *)at;
+    case QN_OPTION_LIST:
+    case QN_OPTION_PAIRS:
+        return ((const struct qn_text_list *)at)->count == 0;
+    case QN_OPTION_CODES:
+        return qn_declared_exits_are_usual(options);
+    case QN_OPTION_TEXT:
+    case QN_OPTION_CHOICE:
+        word = *(const char *const *)at;
+        usual_word = *(const char *const *)usual;
+        return word == NULL || (usual_word != NULL && strcmp(word, usual_word) == 0);
+    case QN_OPTION_MINUTES:
+    case QN_OPTION_NUMBER:
+    case QN_OPTION_DURATION:
+        break;
+    }
+    return *(const int64_t *)at == *(const int64_t *)usual;
+}
+
+/* As it was given, when it differs from what holds without it: the default, or what the file of
+ * declarations says, over which a flag with the default has won. */
 static void append_option(const struct qn_option_row *row, const struct qn_check_options *options,
                           struct qn_buf *buf)
 {
-    struct qn_check_options defaults = qn_options_default();
     const void *at = (const char *)options + row->offset;
-    const void *usual = (const char *)&defaults + row->offset;
     const struct qn_text_list *list = at;
-    const char *const *word = at;
     const int64_t *number = at;
+    bool wins_over_file = options->config_path != NULL && options->is_given[row - qn_option_rows] &&
+                          row->offset != offsetof(struct qn_check_options, config_path);
 
-    defaults.endpoint_host = options->endpoint_host;
-    defaults.tempo = options->tempo; /* some defaults follow from it */
-    qn_options_complete(&defaults);
-    defaults.tempo = qn_options_default().tempo;
-    defaults.endpoint_host = NULL;
+    if (is_usual(row, options) && !wins_over_file) {
+        return;
+    }
     switch (row->kind) {
     case QN_OPTION_FLAG:
-        if (*(const bool *)at) {
-            qn_buf_append_format(buf, " %s", row->name);
-        }
+        qn_buf_append_format(buf, " %s", row->name);
         break;
     case QN_OPTION_LIST:
     case QN_OPTION_PAIRS:
     case QN_OPTION_CODES:
-        if (row->kind == QN_OPTION_CODES && qn_declared_exits_are_usual(options)) {
-            break;
-        }
         for (size_t i = 0; i < list->count; i++) {
             qn_buf_append_format(buf, " %s ", row->name);
             append_word(buf, list->items[i]);
@@ -72,22 +114,16 @@ static void append_option(const struct qn_option_row *row, const struct qn_check
         break;
     case QN_OPTION_TEXT:
     case QN_OPTION_CHOICE:
-        if (*word != NULL && *word != *(const char *const *)usual) {
-            qn_buf_append_format(buf, " %s ", row->name);
-            append_word(buf, *word);
-        }
+        qn_buf_append_format(buf, " %s ", row->name);
+        append_word(buf, *(const char *const *)at);
         break;
     case QN_OPTION_MINUTES:
-        if (*number != *(const int64_t *)usual) {
-            qn_buf_append_format(buf, " %s %.6g", row->name, (double)*number / 60000);
-        }
+        qn_buf_append_format(buf, " %s %.6g", row->name, (double)*number / 60000);
         break;
     case QN_OPTION_NUMBER:
     case QN_OPTION_DURATION:
-        if (*number != *(const int64_t *)usual) {
-            qn_buf_append_format(buf, " %s %lld%s", row->name, (long long)*number,
-                                 row->kind == QN_OPTION_DURATION ? "ms" : "");
-        }
+        qn_buf_append_format(buf, " %s %lld%s", row->name, (long long)*number,
+                             row->kind == QN_OPTION_DURATION ? "ms" : "");
         break;
     }
 }

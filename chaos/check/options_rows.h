@@ -39,6 +39,9 @@ struct qn_option_row {
     int uses; /* enum qn_option_use, or-ed */
 };
 
+/* The file of declarations that is read where no other is named. */
+#define QN_CONFIG_USUAL "quern.json"
+
 extern const struct qn_option_row qn_option_rows[];
 extern const size_t qn_option_row_count;
 

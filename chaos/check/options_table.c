@@ -51,10 +51,10 @@ const struct qn_option_row qn_option_rows[] = {
     ROW(LIST, "--scenario", "FILE", "a scenario of your own beside the others (repeatable)",
         scenario_files, DECLARES),
     ROW_RANGE(NUMBER, "--tier", "N", "of this tier: 1, 2 for rarer ones, 3 to 9 your own", tier, 1,
-              9, CHECK | IN_FILE),
+              9, CHECK | IN_FILE | AGAIN),
     ROW_FLAG("--list", "show the scenarios and end", wants_list, CHECK),
     ROW(TEXT, "--config", "FILE", "declarations (default: quern.json, if it is there)", config_path,
-        CHECK),
+        CHECK | AGAIN),
 
     /* The run. */
     ROW_RANGE(NUMBER, "-j", "N", "run N scenarios side by side (default 1)", jobs, 1,
@@ -99,8 +99,8 @@ const struct qn_option_row qn_option_rows[] = {
     ROW_RANGE(DURATION, "--shrink", "TIME",
               "after a failed soak, look so long for the fewest rules that fail (default 10m)",
               shrink_ms, 0, 43200000, CHECK | IN_FILE),
-    ROW(TEXT, "--server", "PROGRAM", "the server to run (default: this program)", server_program,
-        CHECK),
+    ROW(TEXT, "--server", "PROGRAM", "the server to run (default: this program)", server,
+        CHECK | AGAIN),
 
     /* Consumers that nothing is changed about. */
     ROW(TEXT, "--queue-name", "NAME", "what the queue is called (default: q)", queue_name,
@@ -178,13 +178,15 @@ const struct qn_option_row qn_option_rows[] = {
     ROW(TEXT, "--badge", "FILE", "write an SVG badge for a README", badge_path, CHECK),
     ROW_FLAG("--checklist", "show the three checklists at the end", wants_checklist, CHECK | JUDGE),
     ROW(TEXT, "--keep", "DIR", "keep traces and logs there", keep_directory, CHECK),
-    ROW_FLAG("--strict", "a WARN counts as a failure", strict, CHECK | JUDGE | IN_FILE),
+    ROW_FLAG("--strict", "a WARN counts as a failure", strict, CHECK | JUDGE | IN_FILE | AGAIN),
     ROW_FLAG("--no-skip", "a SKIP within the profile counts as a failure, unless it is waived",
-             no_skip, CHECK | IN_FILE),
+             no_skip, CHECK | IN_FILE | AGAIN),
     ROW_FLAG("-v", "tell what happens while it happens", verbose, CHECK),
     ROW_FLAG("--help", "this text; --help all has every option", wants_help, CHECK | JUDGE),
 };
 const size_t qn_option_row_count = sizeof(qn_option_rows) / sizeof(qn_option_rows[0]);
+_Static_assert(sizeof(qn_option_rows) / sizeof(qn_option_rows[0]) <= QN_OPTIONS_ROWS_MAX,
+               "each row has a place in is_given");
 
 struct qn_check_options qn_options_default(void)
 {

@@ -179,7 +179,7 @@ static void expect_again(const char *expected)
 Test(options, the_command_that_runs_a_scenario_again_says_what_differs_from_the_defaults)
 {
     qn_arena_init(&arena, SIZE_MAX / 2);
-    cr_assert(READ("--only", "*", "--tempo", "fast", "--strict", "--json", "f", "--", "worker"));
+    cr_assert(READ("--only", "*", "--tempo", "fast", "--json", "f", "--", "worker"));
     expect_again("quern check --only std.delete-lost --seed 42 -- worker");
     cr_assert(READ("--expect-exit", "0", "--expect-exit", "143", "--", "worker"));
     expect_again("quern check --only std.delete-lost --seed 42 -- worker");
@@ -195,6 +195,10 @@ Test(options, the_command_that_runs_a_scenario_again_says_what_differs_from_the_
                  "--seed 42 -- sh -c 'it'\\''s $HOME' ''");
     cr_assert(READ("--tempo", "real", "--", "worker"));
     expect_again("quern check --only std.delete-lost --tempo real --seed 42 -- worker");
+    cr_assert(READ("--server", "old quern", "--strict", "--no-skip", "--tier", "1", "--", "=x",
+                   "a^b", "a=b", "1%"));
+    expect_again("quern check --only std.delete-lost --tier 1 --server 'old quern' --strict "
+                 "--no-skip --seed 42 -- '=x' 'a^b' a=b 1%");
     qn_arena_done(&arena);
 }
 
