@@ -5,6 +5,7 @@
 
 #include "chaos/check/catalogue.h"
 #include "chaos/check/options_rows.h"
+#include "chaos/check/placeholders.h"
 #include "chaos/lex.h"
 #include "server/base/json.h"
 
@@ -281,6 +282,7 @@ static void read_value(struct config *config, const struct qn_option_row *row, c
 static void read_command(struct config *config)
 {
     char **words = qn_arena_alloc(config->arena, (COMMAND_MAX + 1) * sizeof(*words));
+    struct qn_error err;
     size_t count = 0;
     const char *text;
 
@@ -293,6 +295,8 @@ static void read_command(struct config *config)
     while (qn_json_next_element(&config->json)) {
         if (!take_scalar(config, &text)) {
             complain(config, "command is a list of texts");
+        } else if (!qn_placeholders_check("command", text, &err)) {
+            complain(config, "%s", err.message);
         } else if (count < COMMAND_MAX) {
             words[count++] = (char *)(uintptr_t)text;
         }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "chaos/check/placeholders.h"
 #include "chaos/check/running.h"
 
 /* Where server and sink are for this machine. */
@@ -56,51 +57,48 @@ static struct qn_str name_of_run(struct qn_running *run)
                : qn_arena_format(&run->arena, "%.*s-%s", (int)(own - check), check, own + 1);
 }
 
-/* What stands for a placeholder, or none. */
 static struct qn_str value_of(struct qn_running *run, const struct qn_instance *instance,
-                              struct qn_str name)
+                              enum qn_placeholder placeholder)
 {
     const char *host = run->options->endpoint_host;
+    const char *url = "";
 
-    if (qn_str_equal(name, QN_STR("queue_url"))) {
-        return seen_from_there(run, instance, run->queue_url);
-    }
-    if (qn_str_equal(name, QN_STR("queue_name"))) {
+    switch (placeholder) {
+    case QN_PLACEHOLDER_QUEUE_URL:
+        url = run->queue_url;
+        break;
+    case QN_PLACEHOLDER_DLQ_URL:
+        url = run->dlq_url;
+        break;
+    case QN_PLACEHOLDER_OUTPUT_QUEUE_URL:
+        url = run->output_queue_url;
+        break;
+    case QN_PLACEHOLDER_RETRY_QUEUE_URL:
+        url = run->retry_queue_url;
+        break;
+    case QN_PLACEHOLDER_ENDPOINT:
+        url = run->server.endpoint;
+        break;
+    case QN_PLACEHOLDER_QUEUE_NAME:
         return run->queue_name;
-    }
-    if (qn_str_equal(name, QN_STR("dlq_url"))) {
-        return seen_from_there(run, instance, run->dlq_url != NULL ? run->dlq_url : "");
-    }
-    if (qn_str_equal(name, QN_STR("output_queue_url"))) {
-        return seen_from_there(run, instance,
-                               run->output_queue_url != NULL ? run->output_queue_url : "");
-    }
-    if (qn_str_equal(name, QN_STR("retry_queue_url"))) {
-        return seen_from_there(run, instance,
-                               run->retry_queue_url != NULL ? run->retry_queue_url : "");
-    }
-    if (qn_str_equal(name, QN_STR("endpoint"))) {
-        return seen_from_there(run, instance, run->server.endpoint);
-    }
-    if (qn_str_equal(name, QN_STR("host"))) {
+    case QN_PLACEHOLDER_HOST:
         return qn_str_from_cstr(host != NULL ? host : HERE);
-    }
-    if (qn_str_equal(name, QN_STR("port"))) {
+    case QN_PLACEHOLDER_PORT:
         return qn_arena_format(&run->arena, "%d", port_of(run, instance));
-    }
-    if (qn_str_equal(name, QN_STR("sink"))) {
+    case QN_PLACEHOLDER_SINK:
         return qn_running_sink_url(run);
-    }
-    if (qn_str_equal(name, QN_STR("instance"))) {
+    case QN_PLACEHOLDER_INSTANCE:
         return qn_arena_format(&run->arena, "%d", instance->number);
-    }
-    if (qn_str_equal(name, QN_STR("env_file"))) {
-        return qn_arena_format(&run->arena, "%s/instance-%d.env", run->directory, instance->number);
-    }
-    if (qn_str_equal(name, QN_STR("run"))) {
+    case QN_PLACEHOLDER_SCENARIO:
+        return run->scenario->id;
+    case QN_PLACEHOLDER_RUN:
         return name_of_run(run);
+    case QN_PLACEHOLDER_ENV_FILE:
+        return qn_arena_format(&run->arena, "%s/instance-%d.env", run->directory, instance->number);
+    case QN_PLACEHOLDER_COUNT:
+        return QN_STR("");
     }
-    return qn_str_equal(name, QN_STR("scenario")) ? run->scenario->id : QN_STR_NONE;
+    return seen_from_there(run, instance, url != NULL ? url : "");
 }
 
 /* Fills in {name}; braces around anything else stay. The text lies in the run's arena and ends in
@@ -109,24 +107,18 @@ const char *qn_instance_fill_in(struct qn_running *run, const struct qn_instance
                                 const char *text)
 {
     struct qn_str rest = qn_str_from_cstr(text);
+    enum qn_placeholder placeholder;
     struct qn_buf filled;
+    size_t from;
+    size_t len;
 
     qn_buf_init(&filled, SIZE_MAX / 2);
-    while (rest.len > 0) {
-        size_t open = qn_str_find_char(rest, '{');
-        size_t length = qn_str_find_char(qn_str_from(rest, open), '}');
-        struct qn_str name = qn_str_first(qn_str_from(rest, open + 1), length > 0 ? length - 1 : 0);
-        struct qn_str value = value_of(run, instance, name);
-        qn_buf_append_str(&filled, qn_str_first(rest, open));
-        rest = qn_str_from(rest, open);
-        if (!qn_str_is_none(value)) {
-            qn_buf_append_str(&filled, value);
-            rest = qn_str_from(rest, length + 1);
-        } else if (rest.len > 0) {
-            qn_buf_append_char(&filled, '{');
-            rest = qn_str_from(rest, 1);
-        }
+    while ((placeholder = qn_placeholder_next(rest, &from, &len)) != QN_PLACEHOLDER_COUNT) {
+        qn_buf_append_str(&filled, qn_str_first(rest, from));
+        qn_buf_append_str(&filled, value_of(run, instance, placeholder));
+        rest = qn_str_from(rest, from + len);
     }
+    qn_buf_append_str(&filled, rest);
     const char *copy = qn_arena_copy(&run->arena, qn_buf_str(&filled)).ptr;
     qn_buf_done(&filled);
     return copy;

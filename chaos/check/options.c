@@ -6,6 +6,7 @@
 
 #include "chaos/check/bodies.h"
 #include "chaos/check/options_rows.h"
+#include "chaos/check/placeholders.h"
 
 enum { CONFIG_MAX_BYTES = 1024 * 1024 };
 
@@ -146,10 +147,17 @@ static bool check_texts(const struct qn_check_options *options, struct qn_error 
 {
     for (size_t i = 0; i < qn_option_row_count; i++) {
         const struct qn_option_row *row = &qn_option_rows[i];
-        const char *const *text = (const void *)((const char *)options + row->offset);
+        const void *at = (const char *)options + row->offset;
+        const char *const *text = at;
+        const struct qn_text_list *pairs = at;
         if (row->kind == QN_OPTION_TEXT && *text != NULL &&
             !qn_options_check_text(row, row->name, *text, err)) {
             return false;
+        }
+        for (size_t j = 0; row->kind == QN_OPTION_PAIRS && j < pairs->count; j++) {
+            if (!qn_options_check_text(row, row->name, pairs->items[j], err)) {
+                return false;
+            }
         }
     }
     return true;
@@ -161,6 +169,11 @@ static bool settle_command(struct qn_check_options *options, bool is_given, stru
     if (options->start_command != NULL && is_given) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
                        "--start-cmd stands for the command after --: give one of the two");
+    }
+    for (size_t i = 0; is_given && options->command[i] != NULL; i++) {
+        if (!qn_placeholders_check("the command", options->command[i], err)) {
+            return false;
+        }
     }
     if (options->start_command != NULL) {
         if (options->texts == NULL) {

@@ -5,6 +5,7 @@
 
 #include "chaos/check/bodies.h"
 #include "chaos/check/options_rows.h"
+#include "chaos/check/placeholders.h"
 #include "chaos/check/ready.h"
 
 enum { QUEUE_NAME_MAX = 70 };
@@ -54,7 +55,9 @@ static bool check_url(const char *called, const char *text, struct qn_error *err
 {
     struct qn_ready_url url;
 
-    (void)called;
+    if (!qn_placeholders_check(called, text, err)) {
+        return false;
+    }
     /* What stands for a host or a port can only be read when it is filled in. */
     return strchr(text, '{') != NULL || qn_ready_read_url(text, &url, err);
 }
@@ -63,6 +66,20 @@ static bool check_body(const char *called, const char *text, struct qn_error *er
 {
     (void)called;
     return qn_bodies_check(text, err);
+}
+
+/* A waiver without a reason would hide a scenario: the reason is what the reports say of it. */
+static bool check_waiver(const char *called, const char *text, struct qn_error *err)
+{
+    struct qn_str reason;
+    struct qn_str id = qn_str_cut(qn_str_from_cstr(text), '=', &reason);
+    size_t blanks = strspn(reason.ptr, " \t\r\n");
+
+    return blanks < reason.len ||
+           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "%s: %.*s has no reason; every report shows it, so say why it is not run, as in "
+                   "\"push-style gateway, agreed 2026-11\"",
+                   called, QN_STR_ARG(qn_str_first(id, 80)));
 }
 
 static bool check_file(const char *called, const char *text, struct qn_error *err)
@@ -86,6 +103,13 @@ bool qn_options_check_text(const struct qn_option_row *row, const char *called, 
         {"--ready-url", check_url},
         {"--body", check_body},
         {"--scenario", check_file},
+        {"--waive", check_waiver},
+        {"--env", qn_placeholders_check},
+        {"--start-cmd", qn_placeholders_check},
+        {"--stop-cmd", qn_placeholders_check},
+        {"--kill-cmd", qn_placeholders_check},
+        {"--effects-cmd", qn_placeholders_check},
+        {"--key-map", qn_placeholders_check},
     };
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

@@ -178,6 +178,16 @@ def test_what_is_waived_must_exist(tmp_path):
     assert "waive: no scenario is called std.delete-lots" in refused("check", "--config", config, "--", "x")
 
 
+@pytest.mark.parametrize("reason", ["", " ", "\t\n"])
+def test_a_waiver_says_why(tmp_path, reason):
+    said = refused("check", "--waive", "std.delete-lost=" + reason, "--", "x", cwd=tmp_path)
+    assert said.startswith("quern check: --waive: std.delete-lost has no reason; every report shows it"), said
+    config = write(tmp_path, waive={"base.*": "later", "std.delete-lost": reason})
+    said = refused("check", "--config", config, "--", "x")
+    assert "quern.json, line 4: waive: std.delete-lost has no reason" in said, said
+    assert "--waive takes ID=REASON" in refused("check", "--waive", "std.delete-lost", "--", "x")
+
+
 def test_a_file_that_is_asked_for_must_be_there(tmp_path):
     assert "--config no.json: No such file" in refused("check", "--config", "no.json", "--", "x", cwd=tmp_path)
     assert "quern.json" not in run("check", "--list", cwd=tmp_path).stderr
