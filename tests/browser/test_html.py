@@ -28,7 +28,8 @@ def everything():
         trace.proc("spawn", instance=f"QUERN000{number}", pid=10 + number)
         trace.proc("ready", instance=f"QUERN000{number}", pid=10 + number)
     for i in range(8):
-        trace.send(f"k-00{i}", grp="A" if i < 4 else "B")
+        now_ms = trace.now_ms()
+        trace.send(f"k-00{i}", grp="A" if i < 4 else "B", **({"deadline": now_ms + 2000} if i == 7 else {}))
     for number in (1, 2, 3, 4):
         who = f"QUERN000{number}"
         trace.add("api.in", action="ReceiveMessage", instance=who, queue="q", req=f"r{number}")
@@ -126,8 +127,25 @@ def test_every_kind_of_mark_is_drawn_and_explained(opened):
                         ".map(e => e.getBoundingClientRect()).map(b => Math.max(b.width, b.height))")
     assert min(sizes) > 2
     for kind in ("rect.lease.i1", "rect.lease.i2", "rect.lease.i3", "rect.lease.i4", "rect.work", "rect.wait",
-                 "rect.life", "rect.jump", "line.across.kill", "rect.zone", "line.limit"):
+                 "rect.delayed", "rect.lapsed", "rect.life", "rect.jump", "line.across.kill", "rect.zone", "line.limit"):
         assert browser.ask("kind => document.querySelectorAll('#s1 svg.picture ' + kind).length", kind) > 0, kind
+
+
+def test_a_lease_that_lapsed_has_a_hatched_end_and_a_delay_its_own_bar(opened):
+    browser, _ = opened
+    places = browser.ask("""() => Object.fromEntries([...document.querySelectorAll('#s1 svg.picture .lane.message')]
+        .map(lane => [lane.dataset.name, [...lane.querySelectorAll('rect')].map(e => {
+            const style = getComputedStyle(e);
+            return [e.getAttribute('class'), +e.getAttribute('x'), +e.getAttribute('x') + +e.getAttribute('width'),
+                    style.fill, style.strokeDasharray]})]))""")
+    lapsed = [one for one in places["A / k-000"] if one[0] == "lapsed"]
+    lease = min((one for one in places["A / k-000"] if one[0].startswith("lease")), key=lambda one: one[1])
+    assert len(lapsed) == 1 and abs(lapsed[0][2] - lease[2]) < 0.2 and lapsed[0][1] >= lease[1]
+    assert "#pl" in lapsed[0][3] and 'id="pl"' in browser.driver.page_source
+    delayed = [one for one in places["B / k-007"] if one[0] == "delayed"]
+    wait = [one for one in places["B / k-007"] if one[0] == "wait"]
+    assert len(delayed) == 1 and abs(delayed[0][1] - wait[0][1]) < 0.2 and delayed[0][4] != "none"
+    assert [name for name, bars in places.items() for one in bars if one[0] == "delayed"] == ["B / k-007"]
 
 
 BOXES = """selector => [...document.querySelectorAll(selector)].map(e => {

@@ -38,9 +38,13 @@ class Trace:
         self.lines.append({"seq": seq, "vt": wall + self.jumped_ms, "wt": wall, "kind": kind, **fields})
         return seq
 
+    def now_ms(self):
+        """Virtual time of the next event."""
+        return START_MS + len(self.lines) * self.step_ms + self.jumped_ms
+
     def jump(self, by_ms):
         """The clock skips what nothing waits for."""
-        now = START_MS + len(self.lines) * self.step_ms + self.jumped_ms
+        now = self.now_ms()
         self.add("clock", **{"from": now, "to": now + by_ms})
         self.jumped_ms += by_ms
 
@@ -60,7 +64,7 @@ class Trace:
 
     def lease(self, k, instance="QUERN0001", visibility_ms=4000, **fields):
         n = self.leases[k] = self.leases.get(k, 0) + 1
-        deadline = START_MS + len(self.lines) * self.step_ms + self.jumped_ms + visibility_ms
+        deadline = self.now_ms() + visibility_ms
         return self.state("lease.grant", mid="id-" + k, k=k, h=f"h-{k}-{n}", n=n, deadline=deadline,
                           instance=instance, **fields)
 

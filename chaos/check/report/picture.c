@@ -96,7 +96,7 @@ void qn_picture_lane(struct qn_picture *picture, const char *kind, struct qn_str
     qn_fill_begin(&fill, "lane");
     qn_fill_format(&fill, "kind", "%s", kind);
     qn_fill_text(&fill, "name", name);
-    qn_fill_text(&fill, "short", qn_str_first(name, 20));
+    qn_fill_text(&fill, "short", qn_str_first(name, 22));
     qn_fill_format(&fill, "width", "%d", QN_PICTURE_WIDTH - 2);
     qn_fill_format(&fill, "y", "%d", picture->y);
     qn_fill_format(&fill, "height", "%d", height);

@@ -12,7 +12,7 @@ enum {
     WORK_HEIGHT = 5,
     RUNS_MAX = 8
 };
-enum { LABEL_LEAST_PX = 20, PATTERNS = 4 };
+enum { LABEL_LEAST_PX = 20, PATTERNS = 4, LAPSED_PX = 12 };
 
 /* What is open while a row is drawn. */
 struct drawing {
@@ -27,12 +27,10 @@ struct drawing {
     bool has_effect;
 };
 
-static void append_bar(struct drawing *drawing, struct qn_buf *buf, const char *kind, int y,
-                       int height, int64_t from_ms, int64_t to_ms, const char *title)
+static void append_box(struct drawing *drawing, struct qn_buf *buf, const char *kind, int y,
+                       int height, double x, double width, const char *title)
 {
     struct qn_picture *picture = drawing->picture;
-    double x = qn_picture_x(picture, from_ms);
-    double width = qn_picture_x(picture, to_ms) - x;
     struct qn_fill fill;
 
     qn_fill_begin(&fill, "bar");
@@ -43,6 +41,41 @@ static void append_bar(struct drawing *drawing, struct qn_buf *buf, const char *
     qn_fill_format(&fill, "height", "%d", height);
     qn_fill_format(&fill, "title", "%s", title);
     qn_fill_end(&fill, buf);
+}
+
+static void append_bar(struct drawing *drawing, struct qn_buf *buf, const char *kind, int y,
+                       int height, int64_t from_ms, int64_t to_ms, const char *title)
+{
+    double x = qn_picture_x(drawing->picture, from_ms);
+
+    append_box(drawing, buf, kind, y, height, x, qn_picture_x(drawing->picture, to_ms) - x, title);
+}
+
+/* Hatches the end of a lease that lapsed: all of a short one. */
+static void append_lapsed(struct drawing *drawing, int64_t from_ms, int64_t to_ms)
+{
+    double left = qn_picture_x(drawing->picture, from_ms);
+    double right = qn_picture_x(drawing->picture, to_ms);
+    double x = right - left > LAPSED_PX ? right - LAPSED_PX : left;
+
+    append_box(drawing, &drawing->bars, "lapsed", LEASE_Y, LEASE_HEIGHT, x, right - x,
+               "the lease lapsed here");
+}
+
+/* Sent with a delay, or so much later the queue's own copy. */
+static void append_delayed(struct drawing *drawing, const struct qn_check_event *event)
+{
+    struct qn_picture *picture = drawing->picture;
+    char title[64];
+
+    if (event->deadline == QN_EVENT_NO_INT || event->deadline <= event->vt ||
+        !qn_picture_has_room(picture)) {
+        return;
+    }
+    (void)snprintf(title, sizeof(title), "delayed until %.2f s",
+                   qn_picture_seconds(picture, event->deadline));
+    append_bar(drawing, &drawing->bars, "delayed", LEASE_Y + LEASE_HEIGHT / 2 - 3, 6, event->vt,
+               event->deadline, title);
 }
 
 /* Draws the open lease up to its end. */
@@ -123,7 +156,11 @@ static void draw_lease_event(struct drawing *drawing, const struct qn_check_even
         mark(drawing, "release", event, middle);
         break;
     case QN_CHECK_LEASE_EXPIRE:
-        close_lease(drawing, event->vt, "lapsed");
+        if (drawing->lease != NULL && qn_picture_has_room(drawing->picture)) {
+            int64_t from_ms = drawing->lease->vt;
+            close_lease(drawing, event->vt, "lapsed");
+            append_lapsed(drawing, from_ms, event->vt);
+        }
         mark(drawing, "lapse", event, middle);
         break;
     case QN_CHECK_MSG_DELETE:
@@ -146,6 +183,9 @@ static void draw_event(struct drawing *drawing, const struct qn_check_event *eve
     const int middle = WORK_Y + WORK_HEIGHT / 2;
 
     switch (event->kind) {
+    case QN_CHECK_MSG_SEND:
+        append_delayed(drawing, event);
+        break;
     case QN_CHECK_WORK_BEGIN:
         open_run(drawing, event);
         break;
@@ -168,6 +208,7 @@ static void draw_event(struct drawing *drawing, const struct qn_check_event *eve
         drawing->has_effect = true;
         break;
     case QN_CHECK_MSG_DUPCOPY:
+        append_delayed(drawing, event);
         mark(drawing, "again", event, LEASE_Y + LEASE_HEIGHT / 2);
         drawing->end_ms = drawing->picture->to_ms;
         break;
