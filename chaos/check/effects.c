@@ -83,9 +83,33 @@ static void finish(struct qn_effects *effects, struct qn_run *run, int status, b
     end_call(effects, run, &answer);
 }
 
-static void finish_committed(struct qn_effects *effects, struct qn_run *run)
+/* Nothing is left to do but to say so. */
+static bool is_settled(const struct qn_run *run)
 {
-    finish(effects, run, 200, run->is_replayed, "{\"applied\":true}");
+    return run->is_committed || run->is_rejected;
+}
+
+static void finish_settled(struct qn_effects *effects, struct qn_run *run)
+{
+    finish(effects, run, 200, run->is_replayed,
+           run->is_committed ? "{\"applied\":true}" : "{\"rejected\":true}");
+}
+
+/* Finishes it now, or when the rules want it. */
+static void settle(struct qn_effects *effects, struct qn_run *run,
+                   const struct qn_effect_verdict *verdict, int64_t now_ms)
+{
+    if (verdict->fate != QN_EFFECT_GO_ON && verdict->fate != QN_EFFECT_HELD) {
+        run->fate = *verdict;
+    }
+    if (verdict->delay_ms > 0) {
+        run->state = RUN_DELAYED;
+        run->due_ms = now_ms + verdict->delay_ms;
+    } else if (verdict->fate == QN_EFFECT_HELD) {
+        run->state = RUN_HELD;
+    } else {
+        finish_settled(effects, run);
+    }
 }
 
 static void commit(struct qn_effects *effects, struct qn_run *run, struct qn_ledger_entry *entry,
@@ -106,30 +130,26 @@ static void commit(struct qn_effects *effects, struct qn_run *run, struct qn_led
     run->is_replayed = replayed;
     qn_run_record(effects, run, QN_CHECK_WORK_COMMIT, NULL, replayed, 0);
     struct qn_effect_verdict verdict = ask_rules(effects, run, QN_CHECK_WORK_COMMIT);
-    if (verdict.fate != QN_EFFECT_GO_ON && verdict.fate != QN_EFFECT_HELD) {
-        run->fate = verdict;
-    }
-    if (verdict.delay_ms > 0) {
-        run->state = RUN_DELAYED;
-        run->due_ms = now_ms + verdict.delay_ms;
-    } else if (verdict.fate == QN_EFFECT_HELD) {
-        run->state = RUN_HELD;
-    } else {
-        finish_committed(effects, run);
-    }
+    settle(effects, run, &verdict, now_ms);
 }
 
-static void end_without_effect(struct qn_effects *effects, struct qn_run *run, const char *reason,
-                               int status, const char *text)
+/* The work ends without an effect, and its key is free. */
+static void give_up(struct qn_effects *effects, struct qn_run *run, const char *reason)
 {
     struct qn_ledger_entry *entry = qn_run_entry(effects, &run->call);
 
     if (entry != NULL && entry->open == run) {
         entry->open = NULL;
     }
-    if (!run->is_committed) {
+    if (!is_settled(run)) {
         qn_run_record(effects, run, QN_CHECK_WORK_ABORT, reason, false, 0);
     }
+}
+
+static void end_without_effect(struct qn_effects *effects, struct qn_run *run, const char *reason,
+                               int status, const char *text)
+{
+    give_up(effects, run, reason);
     finish(effects, run, status, false, text);
 }
 
@@ -140,11 +160,33 @@ static void leave(struct qn_effects *effects, struct qn_run *run, const char *re
     end_without_effect(effects, run, reason, 503, "{\"error\":\"aborted\"}");
 }
 
+/* Nothing can come of the work: that is recorded, as POST /v1/rejects would, unless a rule keeps it
+ * from being so. */
+static void reject(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
+{
+    give_up(effects, run, "permanent");
+    struct qn_effect_verdict verdict = ask_rules(effects, run, QN_CHECK_REJECT);
+    bool is_stored = verdict.fate == QN_EFFECT_GO_ON || verdict.fate == QN_EFFECT_HELD;
+
+    run->is_rejected = true;
+    if (is_stored || verdict.commits) {
+        struct qn_check_detail detail;
+        struct qn_check_event event = qn_run_event(run, QN_CHECK_REJECT, 0, &detail);
+        detail.reason = QN_STR("permanent");
+        event.run = event.attempt = QN_EVENT_NO_INT; /* it is no part of the work */
+        event.status = 200;
+        qn_record(effects->options.recorder, &event);
+    }
+    settle(effects, run, &verdict, now_ms);
+}
+
 /* The work is over: what the script says happens. */
 static void complete(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
 {
     if (qn_str_equal(run->outcome, QN_STR("transient"))) {
         end_without_effect(effects, run, "transient", 503, "{\"error\":\"try again\"}");
+    } else if (qn_str_equal(run->outcome, QN_STR("permanent")) && run->call.rejects) {
+        reject(effects, run, now_ms);
     } else if (qn_str_equal(run->outcome, QN_STR("permanent"))) {
         end_without_effect(effects, run, "permanent", 422, "{\"error\":\"never\"}");
     } else {
@@ -224,8 +266,8 @@ static void start(struct qn_effects *effects, struct qn_run *run, int64_t now_ms
 /* Behind what a rule made it wait for. */
 static void go_on(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
 {
-    if (run->is_committed) {
-        finish_committed(effects, run);
+    if (is_settled(run)) {
+        finish_settled(effects, run);
     } else if (run->is_refused && run->fate.fate == QN_EFFECT_HUNG) {
         hang(effects, run);
     } else if (run->is_refused) {

@@ -45,6 +45,7 @@ struct qn_effect_call {
     struct qn_str instance;
     const struct qn_effect_item *items;
     size_t item_count; /* at least 1 */
+    bool rejects;      /* what can never succeed is recorded as rejected, and done by that */
 };
 
 /* What rules do to a run at an event of the sink. */

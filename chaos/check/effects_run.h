@@ -25,6 +25,7 @@ struct qn_run {
     struct qn_effect_item *items;
     struct qn_str outcome;
     bool is_committed;
+    bool is_rejected; /* its call rejects, and nothing can come of it */
     bool is_replayed;
     bool is_refused;               /* by a rule: it has no effect */
     struct qn_effect_verdict fate; /* what a rule wants its answer to be */

@@ -2,7 +2,6 @@
 #include "chaos/check/routes.h"
 
 #include "chaos/check/blobs.h"
-#include "chaos/check/body.h"
 #include "chaos/check/unit_key.h"
 
 enum { ITEMS_MAX = 100 };
@@ -70,14 +69,6 @@ static void answer(const struct call *call, int status, const char *text)
     o->answer(o->state, call->owner, &full);
 }
 
-/* The envelope may differ between two sends of one message; the payload may not. */
-static uint64_t payload_hash(const json_t *unit)
-{
-    const json_t *payload = json_object_get(unit, "payload");
-
-    return qn_body_hash(payload != NULL ? payload : unit);
-}
-
 static struct qn_str instance_of(const struct call *call, struct qn_str k)
 {
     const struct qn_routes_options *o = &call->routes->options;
@@ -86,13 +77,25 @@ static struct qn_str instance_of(const struct call *call, struct qn_str k)
                                   : call->request->instance;
 }
 
+/* Fills in what the headers tell. */
+static void begin(const struct call *call, struct qn_effect_call work)
+{
+    const struct qn_routes_request *request = call->request;
+
+    work.mid = request->message_id;
+    if (!qn_str_to_int64(request->receive_count, 1, INT32_MAX, &work.n)) {
+        work.n = QN_EVENT_NO_INT;
+    }
+    work.instance = instance_of(call, work.items[0].k);
+    qn_effects_begin(call->routes->effects, &work, call->now_ms, call->owner);
+}
+
 static void begin_work(const struct call *call, struct qn_str step)
 {
     const struct qn_routes_request *request = call->request;
     struct qn_effect_item items[ITEMS_MAX];
     bool is_bulk = json_is_array(call->body) && json_array_size(call->body) > 0;
     size_t count = is_bulk ? json_array_size(call->body) : 1;
-    int64_t n = QN_EVENT_NO_INT;
 
     if (count > ITEMS_MAX) {
         answer(call, 413, "{\"error\":\"at most 100 units in one call\"}");
@@ -100,25 +103,11 @@ static void begin_work(const struct call *call, struct qn_str step)
     }
     for (size_t i = 0; i < count; i++) {
         const json_t *unit = is_bulk ? json_array_get(call->body, i) : call->body;
-        items[i] = (struct qn_effect_item){qn_unit_key(&call->routes->options, call->request, unit),
-                                           payload_hash(unit), qn_body_digest(unit)};
+        items[i] = qn_unit_item(&call->routes->options, request, unit);
     }
-    if (!qn_str_is_none(request->receive_count)) {
-        int64_t number;
-        if (qn_str_to_int64(request->receive_count, 1, INT32_MAX, &number)) {
-            n = number;
-        }
-    }
-    const struct qn_effect_call effect = {
-        .ik = request->idempotency_key,
-        .step = step,
-        .mid = request->message_id,
-        .n = n,
-        .instance = instance_of(call, items[0].k),
-        .items = items,
-        .item_count = count,
-    };
-    qn_effects_begin(call->routes->effects, &effect, call->now_ms, call->owner);
+    begin(call,
+          (struct qn_effect_call){
+              .ik = request->idempotency_key, .step = step, .items = items, .item_count = count});
 }
 
 static void post_effect(const struct call *call)
@@ -225,6 +214,29 @@ static void post_record(const struct call *call, enum qn_check_kind kind)
 static void post_reject(const struct call *call)
 {
     post_record(call, QN_CHECK_REJECT);
+}
+
+/* All that a handler has to do with the body of a message: an adapter needs no other call. */
+static void post_handle(const struct call *call)
+{
+    struct qn_effect_item item;
+    struct qn_str ik;
+
+    switch (qn_unit_read(&call->routes->options, call->request, call->body, &item, &ik)) {
+    case QN_UNIT_WORK:
+        begin(call,
+              (struct qn_effect_call){.ik = ik, .items = &item, .item_count = 1, .rejects = true});
+        return;
+    case QN_UNIT_UNREADABLE:
+        post_reject(call);
+        return;
+    case QN_UNIT_NEWER:
+        answer(call, 501, "{\"error\":\"a schemaVersion that this build does not know\"}");
+        return;
+    case QN_UNIT_UNKNOWN:
+        answer(call, 400, "{\"error\":\"not the body of a message of this run, as it came\"}");
+        return;
+    }
 }
 
 static void post_reconciliation(const struct call *call)
@@ -405,7 +417,7 @@ static const struct {
     {"PUT", "/v1/state/", put_state},     {"POST", "/v1/steps/", post_step},
     {"POST", "/v1/ready", post_ready},    {"POST", "/v1/event", post_event},
     {"POST", "/v1/lambda", post_lambda},  {"PUT", "/v1/blobs/", put_blob},
-    {"GET", "/v1/blobs/", get_blob},
+    {"GET", "/v1/blobs/", get_blob},      {"POST", "/v1/handle", post_handle},
 };
 
 void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *request,

@@ -12,6 +12,7 @@ static struct qn_effect_script script;
 static struct qn_effect_answer answers[CALLS_MAX]; /* by owner; status 0: none so far */
 static struct qn_effect_verdict verdict_at_begin;
 static struct qn_effect_verdict verdict_at_commit;
+static struct qn_effect_verdict verdict_at_reject;
 static bool client_is_there;
 
 static const struct qn_effect_script *script_of(void *state, struct qn_str k, int64_t attempt)
@@ -25,7 +26,9 @@ static const struct qn_effect_script *script_of(void *state, struct qn_str k, in
 static struct qn_effect_verdict at_event(void *state, const struct qn_check_event *event)
 {
     (void)state;
-    return event->kind == QN_CHECK_WORK_COMMIT ? verdict_at_commit : verdict_at_begin;
+    return event->kind == QN_CHECK_WORK_COMMIT ? verdict_at_commit
+           : event->kind == QN_CHECK_REJECT    ? verdict_at_reject
+                                               : verdict_at_begin;
 }
 
 static bool is_there(void *state, void *owner)
@@ -64,7 +67,7 @@ static void open_ledger(void)
     script = (struct qn_effect_script){.work_ms = 100};
     memset(answers, 0, sizeof(answers));
     verdict_at_begin = (struct qn_effect_verdict){.fate = QN_EFFECT_GO_ON};
-    verdict_at_commit = verdict_at_begin;
+    verdict_at_commit = verdict_at_reject = verdict_at_begin;
     client_is_there = true;
     effects = NULL;
     open_with(0, false);
@@ -263,6 +266,55 @@ Test(effects, bulk_call_commits_each_of_its_keys)
     cr_expect_eq(answers[0].status, 200);
     cr_expect_eq(commits(false), 2);
     cr_expect(qn_effects_is_applied(effects, QN_STR("k-2")));
+}
+
+/* Work that can never succeed, with a call that rejects. */
+static void begin_rejecting(size_t owner, int64_t now_ms)
+{
+    static const struct qn_str outcomes[] = {{"permanent", 9}};
+    const struct qn_effect_item item = {QN_STR("k-1"), 1, QN_EVENT_NO_INT};
+    const struct qn_effect_call call = {
+        .ik = QN_STR("k-1"), .items = &item, .item_count = 1, .rejects = true};
+
+    script.outcomes = outcomes;
+    script.outcome_count = 1;
+    qn_effects_begin(effects, &call, now_ms, &answers[owner]);
+    qn_effects_run(effects, now_ms + 100);
+}
+
+Test(effects, what_can_never_succeed_is_recorded_and_then_answered)
+{
+    verdict_at_reject.fate = QN_EFFECT_HELD;
+    begin_rejecting(0, 0);
+    cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 1);
+    cr_expect_eq(events_of(QN_CHECK_REJECT), 1);
+    cr_expect_eq(answers[0].status, 0);
+    cr_assert(qn_effects_release(effects, 1, 200));
+    cr_expect_eq(answers[0].status, 200);
+    cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 1);
+    cr_expect_not(qn_effects_is_applied(effects, QN_STR("k-1")));
+}
+
+Test(effects, consumer_that_dies_before_it_hears_of_the_reject_has_it_recorded)
+{
+    verdict_at_reject.fate = QN_EFFECT_HELD;
+    begin_rejecting(0, 0);
+    qn_effects_close_all(effects);
+    cr_expect_eq(answers[0].status, 503);
+    cr_expect_eq(events_of(QN_CHECK_WORK_ABORT), 1);
+    cr_expect_eq(events_of(QN_CHECK_REJECT), 1);
+}
+
+Test(effects, fault_in_place_of_a_reject_leaves_no_record)
+{
+    verdict_at_reject = (struct qn_effect_verdict){.fate = QN_EFFECT_STATUS, .status = 500};
+    begin_rejecting(0, 0);
+    cr_expect_eq(answers[0].status, 500);
+    cr_expect_eq(events_of(QN_CHECK_REJECT), 0);
+    verdict_at_reject.commits = true; /* in place of its answer it does */
+    begin_rejecting(1, 200);
+    cr_expect_eq(answers[1].status, 500);
+    cr_expect_eq(events_of(QN_CHECK_REJECT), 1);
 }
 
 Test(effects, held_work_begins_when_it_is_released)

@@ -245,6 +245,81 @@ Test(sink, reject_names_the_message_by_its_key)
     cr_expect_eq(call("POST", "/v1/rejects", "", "nothing", answer), 400);
 }
 
+Test(sink, handle_does_the_work_under_the_key_of_the_body)
+{
+    char answer[2048];
+    char body[256];
+
+    (void)snprintf(body, sizeof(body), envelope, "one");
+    cr_expect_eq(call("POST", "/v1/handle", "X-Quern-Receive-Count: 2\r\n", body, answer), 200);
+    cr_expect_not_null(strstr(answer, "{\"applied\":true}"));
+    const struct qn_check_event *commit = last_of(QN_CHECK_WORK_COMMIT);
+    cr_expect(qn_str_equal(commit->k, QN_STR("k-003")));
+    cr_expect(qn_str_equal(commit->ik, QN_STR("k-003")));
+    cr_expect_eq(commit->n, 2);
+    (void)snprintf(body, sizeof(body), envelope, "two");
+    cr_expect_eq(call("POST", "/v1/handle", "", body, answer), 200);
+    cr_expect_not_null(strstr(answer, "Idempotency-Replayed: true"));
+    cr_expect_eq(call("POST", "/v1/effects", "Idempotency-Key: k-003\r\n", body, answer), 200);
+    cr_expect_not_null(strstr(answer, "Idempotency-Replayed: true"));
+}
+
+Test(sink, handle_takes_a_body_without_a_key_by_what_it_is)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("POST", "/v1/handle", "", "x", answer), 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->k, QN_STR("k-000")));
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->ik, QN_STR("k-000")));
+    /* A body of the user's, with a version of the user's. */
+    cr_expect_eq(call("POST", "/v1/handle", "", "{\"id\":\"m-003\",\"schemaVersion\":7}", answer),
+                 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->k, QN_STR("k-003")));
+    size_t count = history.count;
+    cr_expect_eq(call("POST", "/v1/handle", "", "of somebody else", answer), 400);
+    cr_expect_eq(history.count, count);
+}
+
+Test(sink, handle_answers_what_may_succeed_later_with_503)
+{
+    static const struct qn_str outcomes[] = {{"transient", 9}, {"ok", 2}};
+    char answer[2048];
+
+    script.outcomes = outcomes;
+    script.outcome_count = 2;
+    cr_expect_eq(call("POST", "/v1/handle", "", "x", answer), 503);
+    cr_expect_eq(call("POST", "/v1/handle", "", "x", answer), 200);
+}
+
+Test(sink, handle_records_what_can_never_succeed_and_is_done)
+{
+    static const struct qn_str outcomes[] = {{"permanent", 9}};
+    char answer[2048];
+
+    script.outcomes = outcomes;
+    script.outcome_count = 1;
+    cr_expect_eq(call("POST", "/v1/effects", "", "x", answer), 422);
+    cr_expect_eq(call("POST", "/v1/handle", "", "x", answer), 200);
+    cr_expect_not_null(strstr(answer, "{\"rejected\":true}"));
+    cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_ABORT)->k, QN_STR("k-000")));
+    cr_expect(qn_str_equal(last_of(QN_CHECK_REJECT)->k, QN_STR("k-000")));
+    cr_expect_eq(call("POST", "/v1/handle", "", "{\"half", answer), 200);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_REJECT)->k, QN_STR("k-001")));
+}
+
+Test(sink, handle_leaves_a_version_of_the_envelope_that_it_does_not_know)
+{
+    char answer[2048];
+    size_t count = history.count;
+
+    cr_expect_eq(call("POST", "/v1/handle", "",
+                      "{\"messageType\":\"quern.work\",\"schemaVersion\":99,"
+                      "\"idempotencyKey\":\"k-003\"}",
+                      answer),
+                 501);
+    cr_expect_eq(history.count, count);
+}
+
 Test(sink, effect_can_be_asked_for)
 {
     char answer[2048];
