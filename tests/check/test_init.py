@@ -29,17 +29,21 @@ MARKS = {
 }
 BODY = ('{"messageId":"01J","messageType":"quern.work","schemaVersion":1,"idempotencyKey":"k-003",'
         '"payload":{"id":"m-003","entity":"e-1"},"instr":{"work_ms":0,"outcome":["ok"]}}')
-# How the adapters that no consumer here uses are called: commands, the last one with a body as input.
-CALLS = {
-    "go": [["go", "mod", "init", "call"], ["go", "build", "-o", "call", "."], ["./call"]],
-    "java": [["javac", "-Xlint:all", "-Werror", "QuernAdapter.java", "Call.java"], ["java", "-cp", ".", "Call"]],
-    "ruby": [["ruby", "-wc", "quern_adapter.rb"], ["ruby", "call.rb"]],
-    "rust": [["rustc", "--edition", "2021", "-Dwarnings", "-o", "call", "call.rs"], ["./call"]],
-    "php": [["php", "call.php"]],
+# How a program around the adapter is made, and started: it works on one body, its input.
+PROGRAMS = {
+    "go": (["go", "mod", "init", "call"], ["go", "build", "-o", "call", "."], ["./call"]),
+    "java": (["javac", "-Xlint:all", "-Werror", "QuernAdapter.java", "Call.java"], ["java", "-cp", ".", "Call"]),
+    "node": (["node", "call.mjs"],),
+    "php": (["php", "call.php"],),
+    "python": ([sys.executable, "call.py"],),
+    "ruby": (["ruby", "-wc", "quern_adapter.rb"], ["ruby", "call.rb"]),
+    "rust": (["rustc", "--edition", "2021", "-Dwarnings", "-o", "call", "call.rs"], ["./call"]),
+    "shell": (["sh", "call.sh"],),
 }
+COMMENTS = ("//", "#", "/*", " *", '"""')
 # With QUERN_CLIENTS=all each compiler must be here, else those that are here are used.
-HERE_OR_ALL = [language for language, calls in CALLS.items()
-               if shutil.which(calls[0][0]) or os.environ.get("QUERN_CLIENTS") == "all"]
+HERE_OR_ALL = [language for language, commands in PROGRAMS.items()
+               if shutil.which(commands[0][0]) or os.environ.get("QUERN_CLIENTS") == "all"]
 
 
 @pytest.mark.parametrize("language", MARKS)
@@ -132,29 +136,80 @@ def test_what_cannot_be_done_is_told_in_one_line(tmp_path):
     assert run("check", "init", "ruby", cwd=tmp_path).returncode == 0  # a name that is taken
 
 
+@pytest.mark.parametrize("language", MARKS)
+def test_an_adapter_has_at_most_20_lines(tmp_path, language):
+    assert run("check", "init", language, cwd=tmp_path).returncode == 0
+    text = re.sub(r'"""(.|\n)*?"""', "", (tmp_path / MARKS[language][1]).read_text())
+    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith(COMMENTS)]
+    assert 1 < len(lines) <= 20
+    assert max(map(len, lines)) <= 110  # nor are they made long instead
+    assert text.count("/v1/") == 1 and "/v1/handle" in text
+
+
+def search_path():
+    """With the program under test: consumers are started by it."""
+    return "%s:%s" % (pathlib.Path(process.program()).resolve().parent, os.environ["PATH"])
+
+
+def check(folder, *names, timeout_s=240):
+    answer = run("check", "-j", "2", *(word for name in names for word in ("--only", name)), cwd=folder,
+                 timeout_s=timeout_s, PATH=search_path())
+    assert answer.returncode == 0, answer.stdout
+    return answer.stdout
+
+
+SCENARIOS = ("base.drain-and-profile", "base.ack-after-effect", "std.delete-lost", "std.crash-mid-work",
+             "std.crash-after-effect-before-delete", "poison.unknown-schema", "poison.invalid-not-retried")
+
+
 @pytest.mark.parametrize("language, worker, needed", [
-    ("python", "worker.py", [sys.executable]), ("node", "worker.mjs", ["node"]), ("shell", "worker.sh", ["curl", "jq"]),
+    ("python", "worker.py", [sys.executable]), ("node", "worker.mjs", ["node"]), ("shell", "worker.sh", ["curl"]),
 ])
 def test_a_consumer_around_the_adapter_passes(tmp_path, language, worker, needed):
     assert all(shutil.which(word) for word in needed), "needed: %s" % needed
     shutil.copy(HERE / "init" / worker, tmp_path)
     assert run("check", "init", language, cwd=tmp_path).returncode == 0
-    names = [word for name in ("base.ack-after-effect", "std.delete-lost", "std.crash-after-effect-before-delete",
-                               "poison.unknown-schema", "poison.invalid-not-retried")
-             for word in ("--only", name)]
-    path = "%s:%s" % (pathlib.Path(process.program()).resolve().parent, os.environ["PATH"])  # of a shell's consumer
-    answer = run("check", "-j", "2", *names, cwd=tmp_path, timeout_s=240, PATH=path)
-    assert answer.returncode == 0, answer.stdout
-    assert answer.stdout.count(" PASS  ") == 5
+    assert check(tmp_path, *SCENARIOS).count(" PASS  ") == len(SCENARIOS)
+
+
+def program(folder, language):
+    """The adapter and programs around it, built; the words that start the one that works on one body."""
+    *builds, start = PROGRAMS[language]
+    assert run("check", "init", language, cwd=folder).returncode == 0
+    (call,) = (HERE / "init").glob("[cC]all" + pathlib.Path(MARKS[language][1]).suffix)
+    shutil.copy(call, folder)
+    for build in builds:
+        done = subprocess.run(build, cwd=folder, env=environment(), capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return start
+
+
+@pytest.mark.skipif("java" not in HERE_OR_ALL, reason="no javac")
+def test_a_java_consumer_around_the_adapter_passes(tmp_path):
+    """By itself: a JVM for each message takes seconds on a busy machine."""
+    shutil.copy(HERE / "init/Worker.java", tmp_path)
+    program(tmp_path, "java")
+    subprocess.run(["javac", "-Xlint:all", "-Werror", "-cp", ".", "Worker.java"], cwd=tmp_path, check=True, timeout=240)
+    (tmp_path / "quern.json").write_text(json.dumps({"command": ["java", "-cp", ".", "Worker"]}))
+    assert check(tmp_path, *SCENARIOS).count(" PASS  ") == len(SCENARIOS)
+
+
+@pytest.mark.parametrize("language", sorted(set(HERE_OR_ALL) - {"java", "node", "python", "shell"}))
+def test_a_program_around_the_adapter_passes_under_quern_consume(tmp_path, language):
+    start = program(tmp_path, language)
+    config = {"command": ["quern", "consume", "{queue_url}", "--", *start]}
+    (tmp_path / "quern.json").write_text(json.dumps(config))
+    names = ("base.drain-and-profile", "std.crash-after-effect-before-delete", "poison.invalid-not-retried")
+    assert check(tmp_path, *names).count(" PASS  ") == len(names)
 
 
 class Sink(http.server.BaseHTTPRequestHandler):
-    """Answers effects with the status of its turn, and keeps what came."""
+    """Answers with the status of its turn, and keeps what came."""
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        self.server.came.append((self.path, self.headers["Idempotency-Key"], body))
-        self.send_response(self.server.status if self.path == "/v1/effects" else 200)
+        self.server.came.append((self.path, body))
+        self.send_response(self.server.status)
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
@@ -173,27 +228,16 @@ def sink():
 
 @pytest.mark.parametrize("language", HERE_OR_ALL)
 def test_an_adapter_does_what_the_sink_says(tmp_path, sink, language):
-    *builds, call = CALLS[language]
-    assert run("check", "init", language, cwd=tmp_path).returncode == 0
-    for file in (HERE / "init").iterdir():
-        if file.suffix in (pathlib.Path(MARKS[language][1]).suffix,):
-            shutil.copy(file, tmp_path)
+    start = program(tmp_path, language)
     env = environment(QUERN_SINK_URL="http://127.0.0.1:%d" % sink.server_address[1])
-    for build in builds:
-        done = subprocess.run(build, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stdout + done.stderr
 
     def handle(body, status):
         sink.came, sink.status = [], status
-        done = subprocess.run(call, cwd=tmp_path, env=env, input=body, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout.split()[0], sink.came
+        done = subprocess.run(start, cwd=tmp_path, env=env, input=body, capture_output=True, text=True, timeout=60)
+        assert sink.came == [("/v1/handle", body)], done.stdout + done.stderr
+        return done.returncode
 
-    assert handle(BODY, 200) == ("done", [("/v1/effects", "k-003", BODY)])
-    word, (effect, reject) = handle(BODY, 422)
-    assert (word, effect, reject[0]) == ("done", ("/v1/effects", "k-003", BODY), "/v1/rejects")
-    assert json.loads(reject[2])["id"] == "m-003"
-    assert handle(BODY, 503) == ("left", [("/v1/effects", "k-003", BODY)])
-    for unreadable in ("no JSON", BODY[:len(BODY) // 2], "7"):
-        assert handle(unreadable, 200) == ("done", [("/v1/rejects", None, unreadable)])
-    assert handle(BODY.replace('"schemaVersion":1', '"schemaVersion":99'), 200) == ("left", [])
+    for body in (BODY, "no JSON", BODY.replace("e-1", "\u20ac \U0001f600 <&>\n")):
+        assert handle(body, 200) == 0
+    for status in (400, 422, 500, 501, 503):
+        assert handle(BODY, status) == 75

@@ -9,8 +9,7 @@ import (
 func main() {
 	body, _ := io.ReadAll(os.Stdin)
 	if err := QuernHandle(string(body)); err != nil {
-		fmt.Println("left", err)
-	} else {
-		fmt.Println("done")
+		fmt.Fprintln(os.Stderr, "left:", err)
+		os.Exit(75)
 	}
 }

@@ -1,7 +1,7 @@
 require_relative "quern_adapter"
 begin
   quern_handle($stdin.read)
-  puts "done"
 rescue StandardError => e
-  puts "left #{e.message}"
+  warn "left: #{e.message}"
+  exit 75
 end

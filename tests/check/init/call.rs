@@ -2,8 +2,8 @@ mod quern_adapter;
 
 fn main() {
     let body = std::io::read_to_string(std::io::stdin()).unwrap();
-    match quern_adapter::handle(&body) {
-        Ok(()) => println!("done"),
-        Err(reason) => println!("left {reason}"),
+    if let Err(reason) = quern_adapter::handle(&body) {
+        eprintln!("left: {reason}");
+        std::process::exit(75);
     }
 }
