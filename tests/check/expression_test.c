@@ -296,14 +296,17 @@ Test(expression, break_says_what_was_compared_and_shows_it)
 {
     open_long_history();
     struct qn_finding finding = finding_of("leases(k-000) == 1");
-    cr_expect_str_eq(finding.text, "leases(k-000) was 2, not == 1");
+    cr_expect_str_eq(
+        finding.text,
+        "message k-000 was received 2 times; it should be exactly once (leases(k-000) == 1)");
     cr_assert_eq(finding.witness_count, 2);
     cr_expect_eq(finding.witness[0], 8);
     cr_expect_eq(finding.witness[1], 17);
     finding = finding_of("dlq() == 1 and last(work.commit) <= V");
-    cr_expect_str_eq(finding.text, "last(work.commit) was 6300, not <= V (4000)");
+    cr_expect_str_eq(finding.text, "the last effect was 6.3 s after the consumer was ready; it "
+                                   "should be at most 4 s (last(work.commit) <= V)");
     finding = finding_of("first(lease.extend) < V");
-    cr_expect_str_eq(finding.text, "lease.extend never happened");
+    cr_expect_str_eq(finding.text, "there was no extension of a lease (first(lease.extend) < V)");
 }
 
 static const char sends[] =

@@ -8,6 +8,7 @@
  *   op    := == != < <= > >=               number  := digits [ "." digits ] [ "ms" | "s" | "min" ]
  */
 #include "chaos/check/judge/expression.h"
+#include "chaos/check/judge/sentence.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -26,6 +27,7 @@ struct parser {
     struct qn_expression x;
     struct note note;
     struct qn_finding *finding; /* NULL: nobody wants to know */
+    bool *has_words;            /* whether all that it compares has; NULL: nobody wants to know */
 };
 
 static double parse_or(struct parser *p);
@@ -274,25 +276,33 @@ static struct qn_str span(const struct parser *p, size_t from)
     return qn_str_trim(qn_str_first(qn_str_from(p->x.text, from), p->x.at - from));
 }
 
-/* Remembers the first comparison that does not hold, with what it compared. */
-static void note_false(struct parser *p, struct qn_str left_text, double left,
-                       struct qn_str wanted_text, double right)
+/* Behind the sentence: the comparison, or all of it where another part might have held instead. */
+static void append_formula(const struct parser *p, struct qn_str comparison, struct qn_buf *buf)
 {
+    const char *word = " or ";
+    bool is_choice = memmem(p->x.text.ptr, p->x.text.len, word, strlen(word)) != NULL;
+
+    qn_buf_append_format(buf, " (%.*s)", QN_STR_ARG(is_choice ? p->x.text : comparison));
+}
+
+/* Remembers the first comparison that does not hold, with what it compared. */
+static void note_false(struct parser *p, const struct qn_compared *compared, struct qn_str text)
+{
+    struct qn_buf said;
+
     if (p->note.is_set || p->x.failed) {
         return;
     }
     p->note.is_set = true;
+    qn_buf_init(&said, SIZE_MAX / 2);
     if (p->x.is_absent) {
-        (void)snprintf(p->note.text, sizeof(p->note.text), "%.*s never happened",
-                       QN_STR_ARG(p->x.absent));
+        qn_sentence_append_absent(p->x.absent, &said);
     } else {
-        (void)snprintf(p->note.text, sizeof(p->note.text), "%.*s was %.10g, not %.*s",
-                       QN_STR_ARG(left_text), left, QN_STR_ARG(wanted_text));
-        size_t len = strlen(p->note.text);
-        if (!isdigit((unsigned char)wanted_text.ptr[wanted_text.len - 1])) {
-            (void)snprintf(p->note.text + len, sizeof(p->note.text) - len, " (%.10g)", right);
-        }
+        qn_sentence_append(compared, &said);
     }
+    append_formula(p, text, &said);
+    (void)snprintf(p->note.text, sizeof(p->note.text), "%.*s", QN_STR_ARG(qn_buf_str(&said)));
+    qn_buf_done(&said);
     if (p->finding != NULL) {
         qn_expression_witness(&p->x, p->finding);
     }
@@ -307,24 +317,30 @@ static double comparison(struct parser *p)
     p->x.is_absent = false;
     p->x.pattern = QN_STR_NONE;
     p->x.selector = QN_STR_NONE;
-    double left = sum(p);
-    struct qn_str left_text = span(p, left_from);
+    struct qn_compared compared = {.left_value = sum(p)};
+    compared.left = span(p, left_from);
+    compared.extreme = p->x.selector;
     (void)peek(p);
-    size_t wanted_from = p->x.at;
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
         if (!take(p, qn_str_from_cstr(operators[i]))) {
             continue;
         }
+        double left = compared.left_value;
         double right = sum(p);
         const bool results[] = {left == right, left != right, left <= right, left >= right,
                                 left<right, left> right};
         bool holds = results[i] && !p->x.is_absent;
+        compared.comparator = operators[i];
+        compared.right_value = right;
         if (!holds) {
-            note_false(p, left_text, left, span(p, wanted_from), right);
+            note_false(p, &compared, span(p, left_from));
+        }
+        if (p->has_words != NULL) {
+            *p->has_words = *p->has_words && qn_sentence_is_known(compared.left);
         }
         return holds;
     }
-    return left;
+    return compared.left_value;
 }
 
 /* A whole word, so that "order" is not read as "or". */
@@ -419,9 +435,26 @@ bool qn_judge_expression(const struct qn_judge_input *in, struct qn_str text,
                                                      : "needs the effect sink");
     } else if (truth == 0) {
         *ret_finding = seen;
-        qn_finding_set(ret_finding, QN_RESULT_FAIL, "%s", p.note.is_set ? p.note.text : "it was 0");
+        if (p.note.is_set) {
+            qn_finding_set(ret_finding, QN_RESULT_FAIL, "%s", p.note.text);
+        } else {
+            qn_finding_set(ret_finding, QN_RESULT_FAIL, "it does not hold that %.*s",
+                           QN_STR_ARG(text));
+        }
     }
     return true;
+}
+
+bool qn_judge_expression_has_words(struct qn_str text)
+{
+    static const struct qn_history nothing = {0};
+    const struct qn_judge_input in = {.history = &nothing, .level = QN_LEVEL_SINK};
+    bool has_words = true;
+    struct qn_error ignored;
+    struct parser p = {.x = {.err = &ignored}, .has_words = &has_words};
+
+    (void)evaluate(&p, &in, text);
+    return has_words && !p.x.failed;
 }
 
 bool qn_judge_number(const struct qn_judge_input *in, struct qn_str text, int64_t *ret_value,

@@ -187,6 +187,10 @@ int qn_judge_compare_sn(struct qn_str a, struct qn_str b);
 QN_MUST_CHECK bool qn_judge_expression(const struct qn_judge_input *in, struct qn_str text,
                                        struct qn_finding *ret_finding, struct qn_error *err);
 
+/* Whether a sentence tells of each comparison that it makes, when it does not hold; of others their
+ * text is shown. */
+bool qn_judge_expression_has_words(struct qn_str text);
+
 /* The value of one without comparison, for example "3*V+10s" in milliseconds. */
 QN_MUST_CHECK bool qn_judge_number(const struct qn_judge_input *in, struct qn_str text,
                                    int64_t *ret_value, struct qn_error *err);
