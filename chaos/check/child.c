@@ -31,6 +31,7 @@ struct packet {
     int64_t wall_ms;
     int64_t virtual_ms;
     bool is_interrupted;
+    bool never_got_going;
     bool cannot_start;
 };
 
@@ -79,6 +80,7 @@ static void tell_result(int socket, const struct qn_run_result *result, bool wai
         .wall_ms = result->wall_ms,
         .virtual_ms = result->virtual_ms,
         .is_interrupted = result->is_interrupted,
+        .never_got_going = result->never_got_going,
         .cannot_start = result->cannot_start,
     };
 
@@ -200,6 +202,7 @@ static void take_result(struct qn_child *child, const struct packet *packet,
         .wall_ms = packet->wall_ms,
         .virtual_ms = packet->virtual_ms,
         .is_interrupted = packet->is_interrupted,
+        .never_got_going = packet->never_got_going,
         .cannot_start = packet->cannot_start,
     };
     (void)snprintf(result->log_tail, sizeof(result->log_tail), "%s", packet->log_tail);

@@ -103,6 +103,20 @@ static void tell_early_end(const struct qn_running *run, struct qn_judgement *ju
     }
 }
 
+/* The whole of what it printed, of which the report shows the end. */
+static void tell_log(const struct qn_running *run, struct qn_judgement *judgement)
+{
+    size_t len = strlen(judgement->text);
+    char *end = judgement->text + len;
+
+    if (run->options->keep_directory == NULL) {
+        (void)snprintf(end, sizeof(judgement->text) - len, " (--keep DIR keeps its log)");
+    } else {
+        (void)snprintf(end, sizeof(judgement->text) - len, " (its log: %s/%.*s.instance-1.log)",
+                       run->options->keep_directory, QN_STR_ARG(run->scenario->id));
+    }
+}
+
 /* What looks like a consumer that does not hear SIGTERM may be a shell in front of it. */
 static void tell_deaf_shell(const struct qn_running *run, struct qn_judgement *judgement)
 {
@@ -153,8 +167,14 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
         set_error(judgement, &err);
         return;
     }
-    if (judgement->outcome == QN_OUTCOME_INCONCLUSIVE && run->ready_virtual_ms == 0) {
-        tell_early_end(run, judgement);
+    if (judgement->outcome == QN_OUTCOME_INCONCLUSIVE && judgement->never_got_going) {
+        /* A fault that fired, or a queue that comes later, may be the reason. */
+        result->never_got_going = run->fired == 0 && run->queue_wait_ms == 0 && !run->is_cut;
+        if (run->ready_virtual_ms == 0) {
+            tell_early_end(run, judgement);
+        } else {
+            tell_log(run, judgement);
+        }
         read_tail(run, "instance-1.log", result->log_tail, sizeof(result->log_tail));
     }
     tell_deaf_shell(run, judgement);

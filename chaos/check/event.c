@@ -42,6 +42,8 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_LAMBDA_TIMEOUT] = "lambda.timeout",
     [QN_CHECK_LAMBDA_AUDIT] = "lambda.audit",
     [QN_CHECK_LAMBDA_INIT] = "lambda.init",
+    [QN_CHECK_LAMBDA_STARTED] = "lambda.started",
+    [QN_CHECK_LAMBDA_NOT_STARTED] = "lambda.not_started",
     [QN_CHECK_LAMBDA_THROTTLED] = "lambda.throttled",
     [QN_CHECK_LAMBDA_FILTERED] = "lambda.filtered",
 };

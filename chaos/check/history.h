@@ -56,10 +56,12 @@ enum qn_check_kind {
     QN_CHECK_LAMBDA_WRONG_ID, /* it names a message that was not in the batch, likewise */
     QN_CHECK_LAMBDA_ERROR,    /* reason */
     QN_CHECK_LAMBDA_TIMEOUT,
-    QN_CHECK_LAMBDA_AUDIT,     /* what AWS advises against: reason */
-    QN_CHECK_LAMBDA_INIT,      /* an environment is about to be started */
-    QN_CHECK_LAMBDA_THROTTLED, /* no invocation for n messages, which have used up a receive */
-    QN_CHECK_LAMBDA_FILTERED,  /* a message is deleted unseen */
+    QN_CHECK_LAMBDA_AUDIT,       /* what AWS advises against: reason */
+    QN_CHECK_LAMBDA_INIT,        /* an environment is about to be started */
+    QN_CHECK_LAMBDA_STARTED,     /* the function in it has asked for its first event */
+    QN_CHECK_LAMBDA_NOT_STARTED, /* it ended, or took too long, before it did: reason */
+    QN_CHECK_LAMBDA_THROTTLED,   /* no invocation for n messages, which have used up a receive */
+    QN_CHECK_LAMBDA_FILTERED,    /* a message is deleted unseen */
     QN_CHECK_KIND_COUNT
 };
 

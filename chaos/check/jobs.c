@@ -45,6 +45,7 @@ struct running {
     size_t begun;         /* entries */
     size_t started;       /* so far: directories are numbered */
     size_t ended;         /* of them */
+    struct qn_str stuck;  /* the first scenario, if the consumer never got going in it */
     bool is_stopping;     /* no more is started */
     int64_t end_limit_ms; /* monotonic; 0: nobody was told to end */
 };
@@ -77,8 +78,9 @@ static void learn(struct qn_report *report, const struct qn_report_entry *entry)
 }
 
 /* True when there is nothing to run. */
-static bool skip_without_a_run(const struct qn_jobs *jobs, struct qn_report_entry *entry)
+static bool skip_without_a_run(const struct running *running, struct qn_report_entry *entry)
 {
+    const struct qn_jobs *jobs = running->jobs;
     const struct qn_check_options *o = jobs->options;
     struct qn_buf reason;
 
@@ -89,6 +91,9 @@ static bool skip_without_a_run(const struct qn_jobs *jobs, struct qn_report_entr
         qn_buf_append_format(&reason, "profile %s", o->profile);
     } else if (entry->waiver != NULL) {
         qn_buf_append_format(&reason, "waived: %s", entry->waiver);
+    } else if (!qn_str_is_none(running->stuck)) {
+        qn_buf_append_format(&reason, "not run: the consumer never got going in %.*s",
+                             QN_STR_ARG(running->stuck));
     } else if (qn_needs_are_met(entry->scenario, o, &jobs->report->profile, &reason)) {
         qn_buf_done(&reason);
         return false;
@@ -236,7 +241,7 @@ static void start_more(struct running *running)
             report, is_kept ? running->waiting[running->waiting_count - 1].scenario : NULL);
         entry->is_begun = true;
         running->begun++;
-        if (skip_without_a_run(running->jobs, entry)) {
+        if (skip_without_a_run(running, entry)) {
             conclude(running, entry);
         } else {
             (void)start(running, entry, NULL);
@@ -360,6 +365,9 @@ static void end(struct running *running, size_t i)
         qn_shrink_free(job.shrink);
         leave(running, &job.child);
         return;
+    }
+    if (running->ended == 0 && entry->result.never_got_going) {
+        running->stuck = entry->scenario->id;
     }
     running->ended++;
     jobs->is_interrupted = jobs->is_interrupted || (entry->result.is_interrupted &&

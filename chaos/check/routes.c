@@ -337,6 +337,7 @@ static void post_lambda(const struct call *call)
         {"wrong_id", QN_CHECK_LAMBDA_WRONG_ID}, {"timeout", QN_CHECK_LAMBDA_TIMEOUT},
         {"audit", QN_CHECK_LAMBDA_AUDIT},       {"init", QN_CHECK_LAMBDA_INIT},
         {"filtered", QN_CHECK_LAMBDA_FILTERED}, {"throttled", QN_CHECK_LAMBDA_THROTTLED},
+        {"started", QN_CHECK_LAMBDA_STARTED},   {"not_started", QN_CHECK_LAMBDA_NOT_STARTED},
     };
     const json_t *ids = json_object_get(call->body, "ids");
     const json_t *failed = json_object_get(call->body, "failed");
@@ -361,7 +362,8 @@ static void post_lambda(const struct call *call)
         return;
     }
     answer(call, 400,
-           "{\"error\":\"what is one of init, invoke, return, wrong, wrong_id, error, timeout, "
+           "{\"error\":\"what is one of init, started, not_started, invoke, return, wrong, "
+           "wrong_id, error, timeout, "
            "throttled, filtered, audit\"}");
 }
 

@@ -45,6 +45,8 @@ bool qn_running_read_trace(struct qn_running *run, struct qn_error *err)
             qn_running_tell(event);
         }
         run->fired += event->kind == QN_CHECK_FAULT;
+        run->starts += event->kind == QN_CHECK_LAMBDA_STARTED;
+        run->failed_starts += event->kind == QN_CHECK_LAMBDA_NOT_STARTED;
         if (!event->is_read) {
             continue; /* our own */
         }
@@ -249,12 +251,20 @@ static int64_t since_ready_ms(const struct qn_running *run)
     return qn_recorder_now_ms(&run->recorder) - run->ready_virtual_ms;
 }
 
+/* What polls for a function is ready at once, whatever becomes of the function. */
+static bool is_function_hopeless(const struct qn_running *run, int64_t now_ms)
+{
+    return run->starts == 0 &&
+           (run->failed_starts >= EARLY_EXITS_MAX ||
+            (run->failed_starts > 0 && now_ms - run->first_spawn_ms > run->options->startup_ms));
+}
+
 /* Whether the scenario has come to its end: drained for a while, out of time, or hopeless. */
 static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t limit_ms)
 {
     bool is_pending = qn_faults_are_pending(&run->faults) || run->server_restart_ms != 0;
 
-    if (run->is_out_of_time) {
+    if (run->is_out_of_time || is_function_hopeless(run, now_ms)) {
         return true;
     }
     if (run->ready_virtual_ms == 0) {

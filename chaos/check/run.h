@@ -45,8 +45,9 @@ struct qn_run_result {
     char log_tail[1024]; /* the end of what the consumer printed, when it never got going; or of
                             the server's log, when that failed */
     struct qn_run_process process;
-    bool is_interrupted; /* by a signal: no more scenarios */
-    bool cannot_start;   /* the command is not a program; the text says why */
+    bool is_interrupted;  /* by a signal: no more scenarios */
+    bool never_got_going; /* the consumer, for no reason that lies in the scenario */
+    bool cannot_start;    /* the command is not a program; the text says why */
 };
 
 /* Always fills the result; what the harness itself could not do is an outcome of ERROR. When the

@@ -148,15 +148,12 @@ bool qn_lambda_environment_is_running(const struct qn_lambda_environment *enviro
            (environment->pid > 0 && !has_left(environment));
 }
 
-static bool make_ready(struct qn_lambda_environment *environment, struct qn_lambda_outcome *outcome)
+/* From nothing to a function that waits for its event. */
+static bool start_up(struct qn_lambda_environment *environment, struct qn_lambda_outcome *outcome)
 {
     struct qn_error err;
     enum qn_lambda_state state;
 
-    if (qn_lambda_environment_is_running(environment)) {
-        return true;
-    }
-    (void)stop(environment);
     if (!start(environment, &err)) {
         qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
         return false;
@@ -178,6 +175,22 @@ static bool make_ready(struct qn_lambda_environment *environment, struct qn_lamb
         return false;
     }
     return true;
+}
+
+static bool make_ready(struct qn_lambda_environment *environment, struct qn_lambda_outcome *outcome)
+{
+    if (qn_lambda_environment_is_running(environment)) {
+        return true;
+    }
+    (void)stop(environment);
+    if (start_up(environment, outcome)) {
+        outcome->start = QN_LAMBDA_START_DONE;
+        return true;
+    }
+    if (outcome->end != QN_LAMBDA_END_STOPPED) {
+        outcome->start = QN_LAMBDA_START_FAILED;
+    }
+    return false;
 }
 
 static void invoke(struct qn_lambda_environment *environment,

@@ -33,8 +33,16 @@ enum qn_lambda_end {
     QN_LAMBDA_END_STOPPED,
 };
 
+/* Of the process, where it had to be started for this. */
+enum qn_lambda_start {
+    QN_LAMBDA_START_NONE,   /* it ran already, or was stopped meanwhile */
+    QN_LAMBDA_START_DONE,   /* it has asked for an event */
+    QN_LAMBDA_START_FAILED, /* it has not, and will not */
+};
+
 struct qn_lambda_outcome {
     enum qn_lambda_end end;
+    enum qn_lambda_start start;
     struct qn_buf answer; /* RETURNED: what it said */
     char why[300];        /* otherwise */
 };

@@ -200,6 +200,17 @@ static bool may_start(struct qn_lambda_poller *poller, struct qn_lambda_outcome 
            !is_refused(qn_lambda_report_take(poller->reporter, "init", json_object()), outcome);
 }
 
+/* A function that never comes up is told from one that fails on its messages. */
+static void report_start(struct qn_lambda_poller *poller, const struct qn_lambda_outcome *outcome)
+{
+    if (outcome->start == QN_LAMBDA_START_DONE) {
+        (void)qn_lambda_report_take(poller->reporter, "started", json_object());
+    } else if (outcome->start == QN_LAMBDA_START_FAILED) {
+        (void)qn_lambda_report_take(poller->reporter, "not_started",
+                                    json_pack("{s: s}", "why", outcome->why));
+    }
+}
+
 static void leave(struct qn_lambda_poller *poller, const json_t *records)
 {
     size_t count = json_array_size(records);
@@ -255,6 +266,7 @@ static void invoke(struct qn_lambda_poller *poller, const json_t *records)
     qn_buf_init(&outcome.answer, QN_LAMBDA_ANSWER_MAX);
     if (!is_refused(status, &outcome) && may_start(poller, &outcome)) {
         qn_lambda_environment_invoke(&poller->environment, &invocation, &outcome);
+        report_start(poller, &outcome);
     }
     settle(poller, &invocation, records, &outcome, begun_ms);
     qn_buf_done(&outcome.answer);
@@ -295,9 +307,13 @@ static void warm(struct qn_lambda_poller *poller)
 {
     struct qn_lambda_outcome outcome = {.why = ""};
 
-    if (poller->lambda->options->provisioned &&
-        !(may_start(poller, &outcome) &&
-          qn_lambda_environment_warm(&poller->environment, &outcome))) {
+    if (!poller->lambda->options->provisioned) {
+        return;
+    }
+    bool is_warm =
+        may_start(poller, &outcome) && qn_lambda_environment_warm(&poller->environment, &outcome);
+    report_start(poller, &outcome);
+    if (!is_warm) {
         qn_lambda_tell_take(poller->lambda, "not-started", json_pack("{s: s}", "why", outcome.why),
                             "cannot start: %s", outcome.why);
     }

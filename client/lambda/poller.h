@@ -67,9 +67,9 @@ void qn_lambda_tell_take(const struct qn_lambda *lambda, const char *event, json
 /* A client for the report URL; stays NULL without one. */
 QN_MUST_CHECK bool qn_lambda_reporter_new(const struct qn_lambda_options *options,
                                           struct quern_client **ret_reporter, struct qn_error *err);
-/* what: init, invoke, return, wrong, wrong_id, error, timeout, throttled, filtered, audit; fields:
- * an object, which is taken. Does nothing without a reporter. Returns 0, or the status by which the
- * listener says that Lambda answered with it and did not do this. */
+/* what: init, started, not_started, invoke, return, wrong, wrong_id, error, timeout, throttled,
+ * filtered, audit; fields: an object, which is taken. Does nothing without a reporter. Returns 0,
+ * or the status by which the listener says that Lambda answered with it and did not do this. */
 int qn_lambda_report_take(struct quern_client *reporter, const char *what, json_t *fields);
 /* An array of their message ids, which is the caller's. */
 json_t *qn_lambda_ids_of(const json_t *records);

@@ -265,6 +265,8 @@ static const struct row rows[] = {
     {"dlq-exact-broken-named", QN_OUTCOME_FAIL, "DLQ-EXACT"},
     {"verdict-named-expression", QN_OUTCOME_FAIL, "SECOND-LEASE"},
     {"verdict-unexercised", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"function-never-started", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"function-started-late", QN_OUTCOME_FAIL, "DLQ-EXACT"},
     {"verdict-unexercised-should", QN_OUTCOME_PASS, ""},
 };
 

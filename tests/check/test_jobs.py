@@ -88,8 +88,8 @@ def test_a_report_keeps_the_order_of_the_scenarios(together):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_an_interrupt_ends_all_of_them(tmp_path, number):
-    # The first one runs alone, and is over soon.
-    idle = Idle(tmp_path, "-j", "3", "--startup-timeout", "1s")
+    # The first one runs alone, and is over soon. That it is cut off says nothing of the others.
+    idle = Idle(tmp_path, "-j", "3", "--scenario-timeout", "2s")
     wait_until(lambda: len(idle.running()) == 3 and len(idle.consumers()) >= 6)
     idle.child.send_signal(number)
     began = time.monotonic()

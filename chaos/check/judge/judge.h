@@ -170,6 +170,9 @@ bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_eve
  * or a copy that it sent to the dead-letter queue or to its own retry queue. A step is on the way
  * to an effect: it is enough only of a consumer that has steps alone. */
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* Whether a function was started and never asked for an event; ret_text, of `size` bytes, says why
+ * it did not, and what it printed last. */
+bool qn_judge_never_started(const struct qn_judge_input *in, char *ret_text, size_t size);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
 /* A message of the consumer to its output or retry queue that nobody can tell from the others: it
@@ -252,6 +255,7 @@ struct qn_accounting {
 
 struct qn_judgement {
     enum qn_outcome outcome;
+    bool never_got_going; /* the consumer, or the function: there is nothing to judge */
     enum qn_level level;
     char text[QN_FINDING_TEXT]; /* the one line beside the verdict */
     struct qn_invariant *invariants;

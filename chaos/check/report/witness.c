@@ -115,6 +115,12 @@ static void describe_function(const struct qn_check_event *event, struct qn_buf 
     case QN_CHECK_LAMBDA_AUDIT:
         qn_buf_append_literal(buf, "audit: ");
         break;
+    case QN_CHECK_LAMBDA_STARTED:
+        qn_buf_append_literal(buf, "the function asks for its first event");
+        return;
+    case QN_CHECK_LAMBDA_NOT_STARTED:
+        qn_buf_append_literal(buf, "the function does not start: ");
+        break;
     default:
         qn_buf_append_literal(buf, "the invocation fails: ");
         break;
@@ -182,6 +188,8 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     case QN_CHECK_LAMBDA_ERROR:
     case QN_CHECK_LAMBDA_TIMEOUT:
     case QN_CHECK_LAMBDA_AUDIT:
+    case QN_CHECK_LAMBDA_STARTED:
+    case QN_CHECK_LAMBDA_NOT_STARTED:
         describe_function(event, buf);
         break;
     default:

@@ -1,0 +1,55 @@
+/* What a verdict says of the cause, where it is not what became of the messages. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "chaos/check/judge/judge.h"
+
+static struct qn_history history;
+static struct qn_judgement judgement;
+
+static void judge(const char *name)
+{
+    char path[128];
+    struct qn_buf text;
+    struct qn_error err;
+    int byte;
+
+    (void)snprintf(path, sizeof(path), "tests/check/traces/%s.jsonl", name);
+    FILE *file = fopen(path, "re");
+    cr_assert_not_null(file, "%s", path);
+    qn_buf_init(&text, 1024 * 1024);
+    while ((byte = getc(file)) != EOF) {
+        qn_buf_append_char(&text, (char)byte);
+    }
+    (void)fclose(file);
+    qn_history_init(&history);
+    bool is_read = qn_history_read(&history, qn_buf_str(&text), &err);
+    qn_buf_done(&text);
+    cr_assert(is_read, "%s: %s", name, err.message);
+    qn_history_settle(&history);
+    cr_assert(qn_judge(&history, &judgement, &err), "%s: %s", name, err.message);
+}
+
+static void forget(void)
+{
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+TestSuite(causes, .fini = forget);
+
+Test(causes, a_function_that_never_started_is_told_with_its_last_line)
+{
+    judge("function-never-started");
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_INCONCLUSIVE);
+    cr_expect(judgement.never_got_going);
+    cr_expect_str_eq(judgement.text, "the function never asked for an event: it left with status "
+                                     "1; the last that it printed: ImportError: no app");
+}
+
+Test(causes, a_function_that_started_after_all_is_judged)
+{
+    judge("function-started-late");
+    cr_expect_not(judgement.never_got_going);
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_FAIL);
+}

@@ -1,0 +1,74 @@
+"""A verdict names what is really wrong with a consumer, and nobody waits for what cannot come."""
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from commands import run
+
+FUNCTION = ["--profile", "lambda", "--only", "lambda.duplicate-batch", "--only", "lambda.partial-batch"]
+CRASHES = [sys.executable, "-c", "print('about to import', flush=True)\nimport no_such_module\n"]
+MODULE_MISSING = "ModuleNotFoundError: No module named 'no_such_module'"
+
+
+def check(folder, *options, command, timeout_s=120):
+    """How it ended, and its scenarios by id."""
+    report = folder / "report.json"
+    answer = run("check", "--seed", "7", "--json", str(report), *options, "--", *command, timeout_s=timeout_s)
+    assert report.exists(), answer.stdout + answer.stderr
+    return answer, {one["id"]: one for one in json.loads(report.read_text())["scenarios"]}
+
+
+
+def test_a_function_that_crashes_at_its_start_is_no_function_that_loses_messages(tmp_path):
+    kept, junit = tmp_path / "kept", tmp_path / "junit.xml"
+    answer, scenarios = check(tmp_path, *FUNCTION, "--keep", str(kept), "--junit", str(junit), command=CRASHES)
+    crashed = scenarios["lambda.duplicate-batch"]
+    assert crashed["verdict"] == "INCONCLUSIVE" and answer.returncode == 3, answer.stdout
+    assert crashed["text"].startswith("the function never asked for an event: it left with status 1; "), crashed["text"]
+    assert MODULE_MISSING in crashed["text"]
+    log = kept / "lambda.duplicate-batch.instance-1.log"
+    assert f"(its log: {log})" in crashed["text"] and MODULE_MISSING in log.read_text()
+    assert re.search(r" INCO  lambda\.duplicate-batch .* the function never asked for an event", answer.stdout)
+    said = ElementTree.parse(junit).find(".//testcase[@name='duplicate-batch']/error").get("message")
+    assert said == crashed["text"]
+    assert scenarios["lambda.partial-batch"]["text"] == "not run: the consumer never got going in lambda.duplicate-batch"
+    # The same from the trace alone.
+    judged = run("judge", str(kept / "lambda.duplicate-batch.jsonl"))
+    assert "the function never asked for an event: it left with status 1" in judged.stdout, judged.stdout
+
+
+def test_a_function_that_says_that_it_cannot_start_is_quoted(tmp_path):
+    says = ("import http.client, json, os\n"
+            "http.client.HTTPConnection(os.environ['AWS_LAMBDA_RUNTIME_API']).request('POST',\n"
+            "    '/2018-06-01/runtime/init/error', json.dumps({'errorType': 'Runtime.Import', 'errorMessage': 'no app'}))\n"
+            "import time; time.sleep(60)\n")
+    answer, scenarios = check(tmp_path, *FUNCTION[:4], command=[sys.executable, "-c", says])
+    assert answer.returncode == 3
+    assert "the function never asked for an event: Runtime.Import: no app" in scenarios["lambda.duplicate-batch"]["text"]
+
+
+@pytest.mark.parametrize("command", [["sh", "-c", "exit 3"], ["sleep", "300"]], ids=["ends-at-once", "never-asks"])
+@pytest.mark.parametrize("jobs", ["1", "4"])
+def test_what_never_gets_going_is_tried_once(tmp_path, command, jobs):
+    answer, scenarios = check(tmp_path, "-j", jobs, "--only", "base.*", "--only", "std.delete-*", "--startup-timeout", "1s",
+                              "--grace", "300ms", command=command)
+    assert answer.returncode == 3, answer.stdout
+    assert scenarios.pop("base.drain-and-profile")["verdict"] == "INCONCLUSIVE"
+    assert len(scenarios) >= 4
+    assert {(one["verdict"], one["reason"]) for one in scenarios.values()} == {
+        ("SKIP", "not run: the consumer never got going in base.drain-and-profile")}
+
+
+def test_what_was_not_run_is_a_skip_that_no_skip_fails(tmp_path):
+    answer, _ = check(tmp_path, "--no-skip", "--only", "base.*", command=["sh", "-c", "exit 3"])
+    assert answer.returncode == 1, answer.stdout
+
+
+def test_who_ends_because_the_queue_is_missing_is_asked_again(tmp_path):
+    """error.queue-missing makes its queue later: who gives up before has another chance in the next scenario."""
+    _, scenarios = check(tmp_path, "--only", "error.queue-missing", "--only", "payload.reference", "--only",
+                         "server.crash-and-restart", "--startup-timeout", "1s", "--grace", "300ms",
+                         command=["sh", "-c", "exit 3"])
+    assert "not run" not in scenarios["server.crash-and-restart"]["text"]
