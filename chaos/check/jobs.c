@@ -9,8 +9,8 @@
 #include "chaos/check/again.h"
 #include "chaos/check/child.h"
 #include "chaos/check/choose.h"
-#include "chaos/check/declared.h"
 #include "chaos/check/files.h"
+#include "chaos/check/omit.h"
 #include "chaos/check/process.h"
 #include "chaos/check/shrink.h"
 #include "chaos/check/signals.h"
@@ -75,32 +75,6 @@ static void learn(struct qn_report *report, const struct qn_report_entry *entry)
         }
     }
     known->level = seen->level > known->level ? seen->level : known->level;
-}
-
-/* True when there is nothing to run. */
-static bool skip_without_a_run(const struct running *running, struct qn_report_entry *entry)
-{
-    const struct qn_jobs *jobs = running->jobs;
-    const struct qn_check_options *o = jobs->options;
-    struct qn_buf reason;
-
-    qn_buf_init(&reason, SIZE_MAX / 2);
-    entry->is_of_profile = qn_scenario_is_for(entry->scenario, o->profile);
-    entry->waiver = entry->is_of_profile ? qn_waiver_of(o, entry->scenario) : NULL;
-    if (!entry->is_of_profile) {
-        qn_buf_append_format(&reason, "profile %s", o->profile);
-    } else if (entry->waiver != NULL) {
-        qn_buf_append_format(&reason, "waived: %s", entry->waiver);
-    } else if (!qn_str_is_none(running->stuck)) {
-        qn_buf_append_format(&reason, "not run: the consumer never got going in %.*s",
-                             QN_STR_ARG(running->stuck));
-    } else if (qn_needs_are_met(entry->scenario, o, &jobs->report->profile, &reason)) {
-        qn_buf_done(&reason);
-        return false;
-    }
-    set_outcome(entry, QN_OUTCOME_SKIP, qn_buf_str(&reason));
-    qn_buf_done(&reason);
-    return true;
 }
 
 static bool is_failure(const struct qn_check_options *options, enum qn_outcome outcome)
@@ -241,7 +215,7 @@ static void start_more(struct running *running)
             report, is_kept ? running->waiting[running->waiting_count - 1].scenario : NULL);
         entry->is_begun = true;
         running->begun++;
-        if (skip_without_a_run(running, entry)) {
+        if (qn_omit(running->jobs->options, running->jobs->report, running->stuck, entry)) {
             conclude(running, entry);
         } else {
             (void)start(running, entry, NULL);

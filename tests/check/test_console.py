@@ -106,7 +106,7 @@ def test_a_dumb_terminal_is_like_a_pipe(piped):
 
 
 def test_a_terminal_tells_of_all_that_run(tmp_path):
-    text = on_terminal(words=["check", "-j", "3", "--only", "std.*", "--startup-timeout", "1500ms",
+    text = on_terminal(words=["check", "-j", "3", "--only", "std.*", "--scenario-timeout", "1500ms",
                               "--grace", "100ms", "--seed", "7", "--", *IDLE], columns=160)
     spins = re.findall(r" [|/\\-]     1 of (\d+) scenarios done, 3 running: (\S+) \ds, (\S+) \ds, (\S+) \ds", text)
     assert spins and len(set(spins[0])) == 4

@@ -30,7 +30,7 @@ def good(tmp_path_factory):
 
 
 def test_tap_on_stdout_is_told_while_it_runs():
-    child = subprocess.Popen([process.program(), "check", *TWO, "--startup-timeout", "1s", "--tap", "-", "--", *IDLE],
+    child = subprocess.Popen([process.program(), "check", *TWO, "--scenario-timeout", "1s", "--tap", "-", "--", *IDLE],
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment())
     lines = []
     for line in child.stdout:
