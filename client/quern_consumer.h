@@ -159,6 +159,9 @@ struct quern_consumer_options {
                              waits here: right for long work and several processes. */
     int64_t receivers; /* receives under way at a time at most; 0: what workers need, at most 4 */
     int64_t wait_s;    /* of a long poll, 1 to 20; 0: 20 */
+    bool needs_queue;  /* a queue that does not exist ends it with QueueDoesNotExist, in
+                          quern_consumer_new or, deleted later, in quern_consumer_run. Else it is
+                          asked again until it is there. */
 
     /* Leases. */
     int64_t visibility_s;          /* asked for with each receive; 0: the queue's own */

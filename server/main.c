@@ -52,6 +52,6 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         argv[1] = version;
     }
-    const char *word = argc > 1 ? argv[1] : "quern"; /* argv changes on the way */
+    const char *word = argc > 1 ? argv[1] : ""; /* argv changes on the way */
     return qn_output_end(word, qn_words_run("quern", commands, COMMANDS, argc, argv));
 }

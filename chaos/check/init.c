@@ -14,7 +14,7 @@
 #include "server/base/buf.h"
 #include "server/base/error.h"
 
-enum { WORDS_MAX = 5, PATH_ROOM = 64 };
+enum { WORDS_MAX = 6, PATH_ROOM = 64 };
 
 /* A language: what tells that a project is written in it (patterns as in a shell), what its adapter
  * is called and where it lies if that folder is there, and how its consumers are usually started:
@@ -99,7 +99,7 @@ static const struct language {
      "",
      "quern_adapter.sh",
      "quern_handle < BODY",
-     {"quern", "consume", "{queue_url}", "--", "sh"},
+     {"quern", "consume", "{queue_url}", "--wait-for-queue", "--", "sh"},
      {"worker.sh", "consumer.sh"},
      NULL},
 };

@@ -195,6 +195,11 @@ static bool ask_visibility(struct quern_consumer *c, bool *ret_right, struct que
     return true;
 }
 
+bool quern_consumer_lacks_queue(const struct quern_consumer *c, const struct quern_error *err)
+{
+    return c->options.needs_queue && strcmp(err->code, "QueueDoesNotExist") == 0;
+}
+
 static bool is_stopping(const struct quern_consumer *c, int64_t wait_ms)
 {
     struct pollfd stop = {.fd = c->stop_fd, .events = POLLIN};
@@ -210,6 +215,9 @@ static bool learn_visibility(struct quern_consumer *c, struct quern_error *err)
     for (int64_t nth = 1; c->hand.visibility_ms == 0 && !is_stopping(c, 0); nth++) {
         if (ask_visibility(c, &is_right, err)) {
             return is_right;
+        }
+        if (quern_consumer_lacks_queue(c, err)) {
+            return false;
         }
         quern_tell_error(c, "queue.unknown", err);
         (void)is_stopping(c, quern_consumer_pause_ms(c, LEARN_FIRST_MS, LEARN_LAST_MS, nth));
@@ -279,7 +287,7 @@ static bool open_all(struct quern_consumer *c, struct quern_error *err)
     if (o->visibility_s > 0) {
         return set_visibility(c, o->visibility_s, err);
     }
-    return !ask_visibility(c, &is_right, err) || is_right;
+    return ask_visibility(c, &is_right, err) ? is_right : !quern_consumer_lacks_queue(c, err);
 }
 
 bool quern_consumer_new(const struct quern_consumer_options *options,

@@ -38,6 +38,8 @@ struct quern_consumer {
     bool last_was_full;       /* the last answer: one more receive beside is worth while */
     int64_t receiving;        /* receivers that have not ended */
     bool is_over;             /* all threads are to end */
+    bool is_queue_gone;       /* and that ends this consumer */
+    struct quern_error gone;  /* what was answered then */
     bool has_started;
 
     pthread_mutex_t log_lock;
@@ -74,6 +76,9 @@ void quern_settle(struct quern_consumer *consumer, struct quern_delivery *delive
 /* Under the lock: wakes whoever may have something to do after a change in the hand. */
 void quern_consumer_wake(struct quern_consumer *consumer);
 
+/* Whether the answer says that there is no queue, for a consumer that needs one. */
+bool quern_consumer_lacks_queue(const struct quern_consumer *consumer,
+                                const struct quern_error *err);
 /* Learns what must be known before the threads begin, and opens the last caller. */
 bool quern_consumer_prepare(struct quern_consumer *consumer, struct quern_error *err);
 void quern_consumer_join_workers(struct quern_consumer *consumer);

@@ -69,6 +69,24 @@ static void fail(struct quern_consumer *c)
         quern_consumer_pause_ms(c, PAUSE_FIRST_MS, PAUSE_LAST_MS, c->receive_failures);
 }
 
+/* Under the lock, which is free meanwhile. Told once, whoever of those who receive hears it first.
+ */
+static void lose_queue(struct quern_consumer *c, const struct quern_error *err)
+{
+    fail(c);
+    if (c->is_queue_gone || c->hand.is_draining) {
+        return;
+    }
+    c->is_queue_gone = true;
+    c->gone = *err;
+    (void)pthread_mutex_unlock(&c->lock);
+    quern_tell(c, "error", "queue.gone",
+               json_pack("{s:s, s:s, s:s}", "queue", c->options.queue_url, "code", err->code,
+                         "message", err->message));
+    quern_consumer_stop(c);
+    (void)pthread_mutex_lock(&c->lock);
+}
+
 static void name_attempt(struct quern_consumer *c, char attempt_id[ATTEMPT_ID_CHARS])
 {
     uint8_t id[16];
@@ -100,6 +118,8 @@ static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[
     if (ok) {
         admit(c, messages, asked);
         name_attempt(c, attempt_id);
+    } else if (quern_consumer_lacks_queue(c, &err)) {
+        lose_queue(c, &err);
     } else if (!c->hand.is_draining) {
         fail(c);
         (void)pthread_mutex_unlock(&c->lock);

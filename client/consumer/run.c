@@ -95,7 +95,10 @@ bool quern_consumer_run(struct quern_consumer *c, struct quern_error *err)
     quern_drain(c);
     quern_tell_metrics(c);
     enter(c, QUERN_STOPPED);
-    return ok;
+    if (c->is_queue_gone) {
+        *err = c->gone;
+    }
+    return ok && !c->is_queue_gone;
 }
 
 void quern_consumer_stop(struct quern_consumer *c)

@@ -72,13 +72,20 @@ static bool audit(struct qn_lambda *lambda, size_t *ret_count, struct qn_error *
 
 /* ---- the queue ---- */
 
-static bool call(struct quern_client *client, const char *action, json_t *input,
-                 json_t **ret_output, struct qn_error *err)
+static bool call(const struct qn_lambda *lambda, struct quern_client *client, const char *action,
+                 json_t *input, json_t **ret_output, struct qn_error *err)
 {
+    const char *endpoint = quern_client_endpoint(client);
     struct quern_error failure;
     bool ok = quern_client_call(client, action, input, ret_output, &failure);
 
     json_decref(input);
+    if (!ok && strcmp(failure.code, "QueueDoesNotExist") == 0) {
+        const char *slash = strrchr(lambda->options->queue, '/');
+        return qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
+                       "there is no queue %s at %s (quern queues --endpoint %s lists them)",
+                       slash != NULL ? slash + 1 : lambda->options->queue, endpoint, endpoint);
+    }
     return ok || qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE, "%s: %s: %s", action, failure.code,
                          failure.message);
 }
@@ -98,7 +105,8 @@ static bool find_queue(struct qn_lambda *lambda, struct quern_client *client, st
         lambda->queue_url = qn_memory_copy_text(queue, strlen(queue));
         return true;
     }
-    if (!call(client, "GetQueueUrl", json_pack("{s: s}", "QueueName", queue), &output, err)) {
+    if (!call(lambda, client, "GetQueueUrl", json_pack("{s: s}", "QueueName", queue), &output,
+              err)) {
         return false;
     }
     const char *url = json_string_value(json_object_get(output, "QueueUrl"));
@@ -134,14 +142,14 @@ static void look_at_dead_letters(struct qn_lambda *lambda, struct quern_client *
         (void)qn_str_cut(rest, ':', &rest);
     }
     (void)snprintf(name, sizeof(name), "%.*s", QN_STR_ARG(qn_str_first(rest, 80)));
-    if (name[0] == '\0' ||
-        !call(client, "GetQueueUrl", json_pack("{s: s}", "QueueName", name), &output, &err)) {
+    if (name[0] == '\0' || !call(lambda, client, "GetQueueUrl",
+                                 json_pack("{s: s}", "QueueName", name), &output, &err)) {
         return;
     }
     json_t *input = json_pack("{s: O, s: [s]}", "QueueUrl", json_object_get(output, "QueueUrl"),
                               "AttributeNames", "All");
     json_decref(output);
-    if (call(client, "GetQueueAttributes", input, &output, &err)) {
+    if (call(lambda, client, "GetQueueAttributes", input, &output, &err)) {
         qn_lambda_queue_read(&letters, json_object_get(output, "Attributes"));
         lambda->queue.dead_letter_retention_s = letters.retention_s;
         json_decref(output);
@@ -161,7 +169,7 @@ static bool look_at_queue(struct qn_lambda *lambda, struct qn_error *err)
     }
     bool ok =
         find_queue(lambda, client, err) &&
-        call(client, "GetQueueAttributes",
+        call(lambda, client, "GetQueueAttributes",
              json_pack("{s: s, s: [s]}", "QueueUrl", lambda->queue_url, "AttributeNames", "All"),
              &output, err);
     if (ok) {

@@ -271,15 +271,15 @@ static int run(const struct qn_options *given)
 
     if (qn_options_text(given, ECHO) != NULL) {
         if (!qn_options_integer(given, ECHO, 1, 65535, &port, &err)) {
-            (void)fprintf(stderr, "error bench: %s\n", err.message);
+            (void)fprintf(stderr, "quern bench: %s\n", err.message);
             return QN_EXIT_USAGE;
         }
         (void)qn_bench_be_echo(port);
-        (void)fprintf(stderr, "error bench: port %d cannot be listened on\n", (int)port);
+        (void)fprintf(stderr, "quern bench: port %d cannot be listened on\n", (int)port);
         return EXIT_BROKEN;
     }
     if (!read_options(given, &texts, &options, &err)) {
-        (void)fprintf(stderr, "error bench: %s\n", err.message);
+        (void)fprintf(stderr, "quern bench: %s\n", err.message);
         return QN_EXIT_USAGE;
     }
     return qn_bench_run(&options) ? QN_EXIT_OK : EXIT_BROKEN;
@@ -292,7 +292,7 @@ int qn_bench_main(int argc, char **argv)
     int code = QN_EXIT_OK;
 
     if (!qn_options_parse(&given, table, OPTION_COUNT, argc, argv, NULL, &err)) {
-        (void)fprintf(stderr, "error bench: %s\n", err.message);
+        (void)fprintf(stderr, "quern bench: %s\n", err.message);
         return QN_EXIT_USAGE;
     }
     if (given.wants_help) {

@@ -30,6 +30,8 @@ static const struct qn_option options[] = {
     {"rate", "N", "0", "1/s", "commands begun in a second; 0: any", 0},
     {"circuit", "N", "0", NULL, "pause after so many failures; 0: never", 0},
     {"tenant-workers", "N", "0", NULL, "workers of one message group; 0: all", 0},
+    {"wait-for-queue", NULL, NULL, NULL, "with the URL of a queue: ask again while it is not there",
+     0},
     {"quiet", NULL, NULL, NULL, "no lines on stderr", 0},
 };
 enum {
@@ -48,6 +50,7 @@ enum {
     RATE,
     CIRCUIT,
     TENANT_WORKERS,
+    WAIT_FOR_QUEUE,
     QUIET,
     OPTION_COUNT
 };
@@ -105,6 +108,7 @@ static bool read_options(const struct qn_options *given, struct quern_consumer_o
                          struct qn_error *err)
 {
     o->is_quiet = qn_options_is_on(given, QUIET);
+    o->needs_queue = !qn_options_is_on(given, WAIT_FOR_QUEUE);
     return number(given, WORKERS, 1, 1024, &o->workers, err) &&
            number(given, MAX_MESSAGES, 1, 10, &o->max_messages, err) &&
            number(given, WAIT, 1, 20, &o->wait_s, err) &&
@@ -205,7 +209,7 @@ static int tell_end(const struct qn_remote *remote, struct qn_consume *consume, 
         return qn_remote_fail(remote, err);
     }
     if (reason != 0) {
-        (void)fprintf(stderr, "error consume: ended, because it cannot start %s: %s\n",
+        (void)fprintf(stderr, "quern consume: ended, because it cannot start %s: %s\n",
                       consume->command[0], strerror(reason));
         return QN_EXIT_FAILED;
     }
@@ -220,8 +224,8 @@ static int run(const struct qn_remote *remote, struct qn_consume *consume,
 
     block_signals();
     if (!quern_consumer_new(o, &consume->consumer, &err)) {
-        (void)qn_remote_fail(remote, &err);
-        return QN_EXIT_USAGE;
+        int failed = qn_remote_fail(remote, &err);
+        return strcmp(err.code, "InvalidParameterValue") == 0 ? QN_EXIT_USAGE : failed;
     }
     struct quern_consumer *consumer = consume->consumer;
     bool has_thread = pthread_create(&thread, NULL, wait_for_signals, consumer) == 0;
@@ -239,13 +243,35 @@ static int run(const struct qn_remote *remote, struct qn_consume *consume,
     return code;
 }
 
+/* The exit code; QN_EXIT_OK: the URLs are found, and they are two. */
+static int find_queues(struct qn_remote *remote, char **ret_url, char **ret_quarantine)
+{
+    const char *kept = qn_options_text(&remote->options, QUARANTINE);
+    struct quern_error err;
+    struct qn_error wrong;
+    bool are_same = false;
+
+    if (!qn_remote_find_url(remote, remote->options.words[0], ret_url, &err) ||
+        (kept != NULL &&
+         (!qn_remote_find_url(remote, kept, ret_quarantine, &err) ||
+          !qn_remote_compare(remote, *ret_url, *ret_quarantine, &are_same, &err)))) {
+        return qn_remote_fail(remote, &err);
+    }
+    if (are_same) {
+        (void)qn_fail(&wrong, QN_ERR_INVALID_PARAMETER_VALUE,
+                      "--quarantine %s is the queue that is consumed: say another one", kept);
+        return qn_remote_misuse(remote, &wrong);
+    }
+    remote->queue = remote->options.words[0]; /* what errors are about from here on */
+    return QN_EXIT_OK;
+}
+
 int qn_consume_main(int argc, char **argv)
 {
     struct quern_consumer_options o = {.handler = qn_consume_handle, .max_messages = 1};
     struct qn_consume consume = {0};
     struct qn_remote remote;
     struct qn_error wrong;
-    struct quern_error err;
     char *url = NULL;
     char *quarantine = NULL;
     int code;
@@ -253,14 +279,10 @@ int qn_consume_main(int argc, char **argv)
     if (!qn_remote_open(&remote, usage, options, OPTION_COUNT, 2, SIZE_MAX, argc, argv, &code)) {
         return code;
     }
-    const char *kept = qn_options_text(&remote.options, QUARANTINE);
     if (!read_options(&remote.options, &o, &wrong) ||
         !qn_program_check(remote.options.words[1], &wrong)) {
         code = qn_remote_misuse(&remote, &wrong);
-    } else if (!qn_remote_find_url(&remote, remote.options.words[0], &url, &err) ||
-               (kept != NULL && !qn_remote_find_url(&remote, kept, &quarantine, &err))) {
-        code = qn_remote_fail(&remote, &err);
-    } else {
+    } else if ((code = find_queues(&remote, &url, &quarantine)) == QN_EXIT_OK) {
         consume = (struct qn_consume){
             .queue_url = url,
             .endpoint = quern_client_endpoint(remote.client),

@@ -28,7 +28,7 @@ static void note_failures(struct deleting *d, const struct quern_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         const struct quern_batch_entry *entry = &batch->entries[i];
         if (!entry->is_done) {
-            (void)fprintf(stderr, "error %s: handle %.24s%s: %s: %s\n", d->remote->word,
+            (void)fprintf(stderr, "quern %s: handle %.24s%s: %s: %s\n", d->remote->word,
                           d->handles[i], strlen(d->handles[i]) > 24 ? "..." : "", entry->code,
                           entry->message);
         }

@@ -36,7 +36,7 @@ static int print_page(const char *name)
         return QN_EXIT_OK;
     }
     const char *nearest = qn_catalogue_nearest_page(qn_str_from_cstr(name));
-    (void)fprintf(stderr, "error explain: there is no page about %s%s%s%s\n", name,
+    (void)fprintf(stderr, "quern explain: there is no page about %s%s%s%s\n", name,
                   nearest != NULL ? "; did you mean " : " (quern explain lists them)",
                   nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
     return QN_EXIT_USAGE;
@@ -49,13 +49,13 @@ int qn_explain_main(int argc, char **argv)
     int code = QN_EXIT_OK;
 
     if (!qn_options_parse(&options, NULL, 0, argc, argv, NULL, &err)) {
-        (void)fprintf(stderr, "error explain: %s\n", err.message);
+        (void)fprintf(stderr, "quern explain: %s\n", err.message);
         return QN_EXIT_USAGE;
     }
     if (options.wants_help) {
         (void)fputs(usage, stdout);
     } else if (options.word_count > 1) {
-        (void)fprintf(stderr, "error explain: %s", usage);
+        (void)fprintf(stderr, "quern explain: %s", usage);
         code = QN_EXIT_USAGE;
     } else if (options.word_count == 1) {
         code = print_page(options.words[0]);

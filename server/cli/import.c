@@ -91,13 +91,13 @@ static int64_t check_lines(struct qn_import *import, int64_t begin)
         struct qn_error reason;
         json_t *message = is_blank(line) ? NULL : qn_import_read(line, &import->rules, &reason);
         if (message == NULL && !is_blank(line) && ++mistakes <= MISTAKES_SHOWN) {
-            (void)fprintf(stderr, "error import: %s: line %lld: %s\n", import->name,
+            (void)fprintf(stderr, "quern import: %s: line %lld: %s\n", import->name,
                           (long long)lines.number, reason.message);
         }
         json_decref(message);
     }
     if (!ok) {
-        (void)fprintf(stderr, "error import: %s\n", err.message);
+        (void)fprintf(stderr, "quern import: %s\n", err.message);
     }
     qn_lines_done(&lines);
     return ok ? mistakes : -1;
@@ -259,10 +259,10 @@ static int import_all(struct qn_import *import)
     mistakes = check_lines(import, begin);
     if (mistakes != 0) {
         if (mistakes > MISTAKES_SHOWN) {
-            (void)fprintf(stderr, "error import: and %lld more\n",
+            (void)fprintf(stderr, "quern import: and %lld more\n",
                           (long long)(mistakes - MISTAKES_SHOWN));
         }
-        (void)fputs("error import: nothing was sent\n", stderr);
+        (void)fputs("quern import: nothing was sent\n", stderr);
         return QN_EXIT_USAGE;
     }
     int64_t before = count_stored(import);
@@ -270,7 +270,7 @@ static int import_all(struct qn_import *import)
     bool ok = send_lines(import, begin, &err);
     qn_progress_end(&import->progress);
     if (!ok) {
-        (void)fprintf(stderr, "error import: %s\n", err.message);
+        (void)fprintf(stderr, "quern import: %s\n", err.message);
         import->is_given_up = true;
     }
     count_repeated(import, before);

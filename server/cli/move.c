@@ -192,6 +192,7 @@ static int run_between(struct qn_move *move)
     bool ok;
 
     qn_progress_begin(&move->progress, "moved");
+    move->remote->queue = move->remote->options.words[0];
     ok = move_all(move, &failure);
     give_back(move);
     left = count_messages(move);

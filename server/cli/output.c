@@ -22,8 +22,8 @@ int qn_output_end(const char *word, int code)
     if (qn_output_is_written()) {
         return code;
     }
-    (void)fprintf(stderr, "error %s: cannot write its output: %s\n", word,
-                  errno != 0 ? strerror(errno) : "part of it is lost");
+    (void)fprintf(stderr, "quern%s%s: cannot write its output: %s\n", word[0] != '\0' ? " " : "",
+                  word, errno != 0 ? strerror(errno) : "part of it is lost");
     return code == QN_EXIT_OK ? QN_EXIT_FAILED : code;
 }
 

@@ -24,7 +24,7 @@ static bool name_queue(const struct qn_remote *remote, struct qn_str *ret_name,
 
     return (qn_queue_url_split(qn_str_from_cstr(word), true, ret_account, ret_name) &&
             is_plain(*ret_name)) ||
-           quern_fail(err, "QueueDoesNotExist", 400, "%s cannot be the name of a queue", word);
+           quern_fail(err, "InvalidAddress", 400, "%s cannot be the name of a queue", word);
 }
 
 bool qn_peeking_check(struct qn_remote *remote, struct quern_error *err)

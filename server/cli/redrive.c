@@ -178,7 +178,7 @@ static int tell(const struct redrive *r, const struct quern_move_task *task)
                      task->moved == 1 ? "" : "s", r->remote->options.words[0]);
     }
     if (!is_whole) {
-        (void)fprintf(stderr, "error %s: the task has ended as %s%s%s\n", r->remote->word,
+        (void)fprintf(stderr, "quern %s: the task has ended as %s%s%s\n", r->remote->word,
                       task->status, task->failure_reason != NULL ? ": " : "",
                       task->failure_reason != NULL ? task->failure_reason : "");
     }
@@ -278,6 +278,11 @@ static int run(struct redrive *r)
     if (!find_arn(r, r->remote->options.words[0], &r->source_arn, &failure) ||
         (to != NULL && !find_arn(r, to, &r->target_arn, &failure))) {
         return qn_remote_fail(r->remote, &failure);
+    }
+    if (r->target_arn != NULL && strcmp(r->source_arn, r->target_arn) == 0) {
+        (void)qn_fail(&err, QN_ERR_INVALID_PARAMETER_VALUE,
+                      "--to %s is the dead-letter queue itself: say another one", to);
+        return qn_remote_misuse(r->remote, &err);
     }
     if (is_on(r, REDRIVE_LIST)) {
         return list(r);

@@ -35,25 +35,72 @@ static const char *endpoint_of(struct qn_remote *remote)
 
 int qn_remote_misuse(const struct qn_remote *remote, const struct qn_error *err)
 {
-    (void)fprintf(stderr, "error %s: %s\n", remote->word, err->message);
+    (void)fprintf(stderr, "quern %s: %s\n", remote->word, err->message);
     return QN_EXIT_USAGE;
+}
+
+/* In the code of SQS, or in the words of the control API, which has no codes. */
+static bool is_about_no_queue(const struct quern_error *err)
+{
+    static const char words[] = "there is no queue ";
+
+    return strcmp(err->code, "QueueDoesNotExist") == 0 ||
+           (err->http_status == 404 && strncmp(err->message, words, strlen(words)) == 0);
+}
+
+/* Of a URL, what is behind its last slash. */
+static const char *name_in(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : word;
 }
 
 int qn_remote_fail(const struct qn_remote *remote, const struct quern_error *err)
 {
+    const char *endpoint = remote->client != NULL ? quern_client_endpoint(remote->client) : NULL;
+    const char *queue = remote->queue;
+
+    if (queue == NULL && remote->options.word_count > 0) {
+        queue = remote->options.words[0];
+    }
+    if (queue != NULL && endpoint != NULL && is_about_no_queue(err)) {
+        (void)fprintf(stderr,
+                      "quern %s: there is no queue %s at %s (quern queues --endpoint %s lists "
+                      "them)\n",
+                      remote->word, name_in(queue), endpoint, endpoint);
+        return QN_EXIT_FAILED;
+    }
     /* The control API has no codes. */
     if (strcmp(err->code, "UnreadableAnswer") == 0 && err->http_status >= 400) {
-        (void)fprintf(stderr, "error %s: %s\n", remote->word, err->message);
+        (void)fprintf(stderr, "quern %s: %s\n", remote->word, err->message);
     } else {
-        (void)fprintf(stderr, "error %s: %s: %s\n", remote->word, err->code, err->message);
+        (void)fprintf(stderr, "quern %s: %s: %s\n", remote->word, err->code, err->message);
     }
     return QN_EXIT_FAILED;
 }
 
-static void print_help(const char *usage, const struct qn_option *table, size_t count)
+/* A table that marks more than the endpoint, which is in all of them, has a short page. */
+static bool has_short_page(const struct qn_option *table, size_t count)
 {
-    (void)printf("usage: quern %s\n\n", usage);
-    qn_options_print(table, count, false, "", stdout);
+    size_t marked = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        marked += (table[i].flags & QN_OPTION_COMMON) != 0;
+    }
+    return marked > 1;
+}
+
+static void print_help(const struct qn_remote *remote, bool all, const struct qn_option *table,
+                       size_t count)
+{
+    (void)printf("usage: quern %s\n\n", remote->usage);
+    if (all || !has_short_page(table, count)) {
+        qn_options_print(table, count, false, "", stdout);
+        return;
+    }
+    qn_options_print_common(table, count, stdout);
+    (void)printf("\nThese are the common ones; quern %s --help all has every one.\n", remote->word);
 }
 
 static bool check_words(const struct qn_remote *remote, size_t min, size_t max,
@@ -100,7 +147,7 @@ bool qn_remote_read(struct qn_remote *remote, const char *usage, const struct qn
         return false;
     }
     if (remote->options.wants_help) {
-        print_help(usage, table, count);
+        print_help(remote, remote->options.wants_all_help, table, count);
         *ret_code = QN_EXIT_OK;
     } else if (!check_words(remote, words_min, words_max, &err) ||
                !check_utf8(&remote->options, &err)) {
@@ -157,6 +204,7 @@ bool qn_remote_find_url(struct qn_remote *remote, const char *word, char **ret_u
 {
     struct qn_str text = qn_str_from_cstr(word);
 
+    remote->queue = word;
     if (qn_str_find(text, QN_STR("://")) < text.len) {
         *ret_url = qn_memory_copy_text(text.ptr, text.len);
         return true;
@@ -181,6 +229,30 @@ bool qn_remote_find_arn(struct qn_remote *remote, const char *url, char **ret_ar
     quern_answer_free(pairs);
     return arn != NULL ||
            quern_fail(err, "UnreadableAnswer", 0, "the server tells no ARN of %s", url);
+}
+
+/* What is known of the queue beside its URL: NULL where it may not be asked. */
+static bool look_up_arn(struct qn_remote *remote, const char *url, char **ret_arn,
+                        struct quern_error *err)
+{
+    remote->queue = url;
+    return qn_remote_find_arn(remote, url, ret_arn, err) || !is_about_no_queue(err);
+}
+
+bool qn_remote_compare(struct qn_remote *remote, const char *url, const char *other,
+                       bool *ret_are_same, struct quern_error *err)
+{
+    char *arn = NULL;
+    char *other_arn = NULL;
+    bool ok = look_up_arn(remote, url, &arn, err) && look_up_arn(remote, other, &other_arn, err);
+
+    if (ok) {
+        *ret_are_same = strcmp(url, other) == 0 ||
+                        (arn != NULL && other_arn != NULL && strcmp(arn, other_arn) == 0);
+    }
+    qn_memory_free(arn);
+    qn_memory_free(other_arn);
+    return ok;
 }
 
 bool qn_remote_is_amazon(const struct qn_remote *remote)

@@ -9,7 +9,8 @@
 
 /* The first rows of each table, in this order. */
 #define QN_REMOTE_OPTIONS                                                                          \
-    {"endpoint", "URL", "AWS_ENDPOINT_URL or 127.0.0.1:QUERN_PORT", NULL, "the server", 0},        \
+    {"endpoint", "URL",        "AWS_ENDPOINT_URL or 127.0.0.1:QUERN_PORT",                         \
+     NULL,       "the server", QN_OPTION_COMMON},                                                  \
         {"region", "REGION", NULL, NULL, "region of the queue", 0},                                \
     {                                                                                              \
         "json", NULL, NULL, NULL, "print JSON", 0                                                  \
@@ -20,6 +21,7 @@ struct qn_remote {
     const char *word;  /* "send" */
     const char *usage; /* "send QUEUE [BODY]" */
     struct qn_options options;
+    const char *queue;        /* the word that was looked up last, or NULL: errors name it */
     char on_this_machine[64]; /* the endpoint, where none was given */
     struct quern_client *client;
 };
@@ -41,6 +43,10 @@ QN_MUST_CHECK bool qn_remote_find_url(struct qn_remote *remote, const char *word
 /* The ARN of the queue of that URL. Free with qn_memory_free. */
 QN_MUST_CHECK bool qn_remote_find_arn(struct qn_remote *remote, const char *url, char **ret_arn,
                                       struct quern_error *err);
+/* Whether both URLs are of one queue, however they are spelled. False: the one or the other is not
+ * there, and `remote` knows which; what else keeps the server from telling is no failure. */
+QN_MUST_CHECK bool qn_remote_compare(struct qn_remote *remote, const char *url, const char *other,
+                                     bool *ret_are_same, struct quern_error *err);
 /* Whether the endpoint is one of Amazon's own. */
 bool qn_remote_is_amazon(const struct qn_remote *remote);
 /* What a Quern says of itself (GET info); NULL when the endpoint is something else, which answers

@@ -101,7 +101,7 @@ static int show(const struct qn_catalogue *catalogue, const char *id)
         return QN_EXIT_OK;
     }
     const char *nearest = qn_catalogue_nearest(catalogue, qn_str_from_cstr(id));
-    (void)fprintf(stderr, "error scenarios: there is no scenario %s%s%s%s\n", id,
+    (void)fprintf(stderr, "quern scenarios: there is no scenario %s%s%s%s\n", id,
                   nearest != NULL ? "; did you mean " : " (quern scenarios lists them)",
                   nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
     return QN_EXIT_USAGE;
@@ -132,7 +132,7 @@ static int list_or_show(const struct qn_options *options)
 
     qn_buf_init(&mistakes, SIZE_MAX / 2);
     if (!read_filter(options, &filter, &err)) {
-        (void)fprintf(stderr, "error scenarios: %s\n", err.message);
+        (void)fprintf(stderr, "quern scenarios: %s\n", err.message);
         code = QN_EXIT_USAGE;
     } else if (!qn_catalogue_open(&catalogue, (const char *const *)files->texts, files->count,
                                   &mistakes)) {
@@ -157,7 +157,7 @@ int qn_scenarios_main(int argc, char **argv)
     int code;
 
     if (!qn_options_parse(&options, table, OPTION_COUNT, argc, argv, NULL, &err)) {
-        (void)fprintf(stderr, "error scenarios: %s\n", err.message);
+        (void)fprintf(stderr, "quern scenarios: %s\n", err.message);
         return QN_EXIT_USAGE;
     }
     if (options.wants_help) {
@@ -166,7 +166,7 @@ int qn_scenarios_main(int argc, char **argv)
         code = QN_EXIT_OK;
     } else if (options.word_count > 0 &&
                (options.word_count != 2 || strcmp(options.words[0], "show") != 0)) {
-        (void)fprintf(stderr, "error scenarios: %s", usage);
+        (void)fprintf(stderr, "quern scenarios: %s", usage);
         code = QN_EXIT_USAGE;
     } else {
         code = list_or_show(&options);

@@ -67,6 +67,12 @@ static bool supervise(struct qn_service *service, int *ret_code)
     return qn_supervise(service, ret_code);
 }
 
+/* Of a start that came to nothing: for whoever typed the command, and so as the others say it. */
+static void complain(const struct qn_error *err)
+{
+    (void)fprintf(stderr, "quern serve: %s\n", err->message);
+}
+
 static int serve(struct qn_service *service)
 {
     struct qn_error err;
@@ -82,7 +88,7 @@ static int serve(struct qn_service *service)
         block_signals(SIG_UNBLOCK); /* a second signal ends the rest at once */
     } else {
         if (err.message[0] != '\0') {
-            qn_log(QN_LOG_ERROR, "serve", "%s", err.message);
+            complain(&err);
         }
         code = QN_EXIT_USAGE;
     }
@@ -98,7 +104,7 @@ int qn_serve_main(int argc, char **argv)
 
     if (!qn_options_parse(&service.options, qn_serve_options, QN_SERVE_OPTION_COUNT, argc, argv,
                           "QUERN_", &err)) {
-        qn_log(QN_LOG_ERROR, "serve", "%s", err.message);
+        complain(&err);
         return QN_EXIT_USAGE;
     }
     if (service.options.wants_help) {
@@ -109,7 +115,7 @@ int qn_serve_main(int argc, char **argv)
     block_signals(SIG_BLOCK);
     if (!qn_service_read(&service, &err) ||
         (service.settings.is_supervised && !qn_service_supervise(&service, &err))) {
-        qn_log(QN_LOG_ERROR, "serve", "%s", err.message);
+        complain(&err);
     } else if (!service.settings.is_supervised || supervise(&service, &code)) {
         code = serve(&service);
     }

@@ -15,13 +15,13 @@ int qn_version_main(int argc, char **argv)
     int code = QN_EXIT_OK;
 
     if (!qn_options_parse(&options, table, 1, argc, argv, NULL, &err)) {
-        (void)fprintf(stderr, "error version: %s\n", err.message);
+        (void)fprintf(stderr, "quern version: %s\n", err.message);
         return QN_EXIT_USAGE;
     }
     if (options.wants_help) {
         (void)puts("usage: quern version [--json]");
     } else if (options.word_count > 0) {
-        (void)fputs("error version: usage: quern version [--json]\n", stderr);
+        (void)fputs("quern version: usage: quern version [--json]\n", stderr);
         code = QN_EXIT_USAGE;
     } else if (qn_options_is_on(&options, 0)) {
         (void)printf("{\"version\":\"%s\"}\n", QN_VERSION);

@@ -217,8 +217,8 @@ def test_a_name_that_is_not_there_changes_nothing(server, chaos, command):
     answer = chaos(command, "other", "lost-delte", "nix", "lost-delete")
     assert (answer.returncode, answer.stdout, rules(server)) == (2, "", before)
     assert answer.stderr.splitlines() == [
-        "error chaos %s: there is no rule lost-delte; did you mean lost-delete? (quern chaos list shows all)" % command,
-        "error chaos %s: there is no rule nix (quern chaos list shows all)" % command,
+        "quern chaos %s: there is no rule lost-delte; did you mean lost-delete? (quern chaos list shows all)" % command,
+        "quern chaos %s: there is no rule nix (quern chaos list shows all)" % command,
     ]
 
 
@@ -399,4 +399,4 @@ def test_misuse_is_one_line(words, told):
 def test_nobody_there(words):
     answer = run("chaos", *words, "--endpoint", "http://127.0.0.1:1")
     assert (answer.returncode, answer.stdout) == (1, "")
-    assert re.fullmatch(r"error chaos %s: ConnectionError: [^\n]+\n" % words[0], answer.stderr)
+    assert re.fullmatch(r"quern chaos %s: ConnectionError: [^\n]+\n" % words[0], answer.stderr)

@@ -209,7 +209,7 @@ def test_what_is_not_utf8_is_refused(words):
 def test_body_from_stdin_that_is_not_utf8_is_refused():
     answer = subprocess.run([process.program(), "send", "a", "-"], input=b"a\xffb", capture_output=True,
                             timeout=20, env=environment(), check=False)
-    assert (answer.returncode, answer.stderr) == (2, b"error send: the body from stdin is not UTF-8\n")
+    assert (answer.returncode, answer.stderr) == (2, b"quern send: the body from stdin is not UTF-8\n")
 
 
 def test_send_to_fifo(quern):
@@ -234,5 +234,29 @@ def test_what_the_server_refuses_is_exit_code_1(quern):
     for words in (["send", "nope", "x"], ["purge", "nope"], ["receive", "nope"], ["send", "orders", ""]):
         answer = quern(*words)
         assert answer.returncode == 1 and answer.stdout == "" and answer.stderr.count("\n") == 1, answer
-    answer = quern("peek", "nope")
-    assert answer.returncode == 1 and answer.stderr == "error peek: there is no queue nope\n"
+
+
+@pytest.mark.parametrize("is_url", [False, True], ids=["name", "url"])
+@pytest.mark.parametrize("words", [
+    ["attributes", "{}"], ["consume", "{}", "--", "true"], ["consume", "{}", "--visibility", "30", "--", "true"],
+    ["consume", "orders", "--quarantine", "{}", "--", "true"], ["delete", "{}", "handle"], ["delete", "{}", "--whole-queue"],
+    ["export", "{}"], ["import", "-", "--to", "{}"], ["lambda", "--queue", "{}", "--", "true"], ["move", "orders", "{}"],
+    ["move", "{}", "orders"], ["peek", "{}"], ["purge", "{}"], ["receive", "{}"], ["redrive", "{}"],
+    ["redrive", "orders", "--to", "{}"], ["send", "{}", "x"], ["tail", "{}"],
+], ids=" ".join)
+def test_a_queue_that_is_not_there_is_told_by_its_name_and_place(quern, server, words, is_url):
+    queue = server.endpoint + "/000000000000/nope" if is_url else "nope"
+    answer = quern(*(queue if word == "{}" else word for word in words), stdin='{"Body":"x"}\n')
+    told = [line for line in answer.stderr.splitlines() if not line.startswith("{")]  # nor the log of consume
+    place = server.endpoint
+    assert told[0] == f"quern {words[0]}: there is no queue nope at {place} (quern queues --endpoint {place} lists them)"
+    assert (answer.returncode, answer.stdout, len(told)) == (1, "", 1), answer
+
+
+@pytest.mark.parametrize("command", [
+    *"assumptions attributes bench check completion consume delete explain export health import judge lambda move peek".split(),
+    *"purge queues receive redrive replay scenarios send serve tail top version".split(),
+    *(f"chaos {word}" for word in "add clear disable enable list log profiles remove".split()),
+])
+def test_each_command_says_who_complains(command):
+    assert refused(*command.split(), "--no-such-option").startswith(f"quern {command}: "), command

@@ -9,6 +9,7 @@ import pytest
 
 from commands import environment, refused
 from exchange import process
+from exchange.client import Client
 
 LIMIT_S = 40
 
@@ -278,7 +279,7 @@ def test_a_command_that_cannot_be_started_is_refused_before_the_first_receive(se
     (tmp_path / "script").write_text("#!/no/such/shell -e\n")
     (tmp_path / "script").chmod(0o755)
     told = refused("consume", "orders", "--", command, AWS_ENDPOINT_URL=server.endpoint, cwd=tmp_path)
-    assert told == "error consume: cannot start %s: %s\n" % (command, said)
+    assert told == "quern consume: cannot start %s: %s\n" % (command, said)
     assert server.control("GET", "/_quern/queues/orders")[1]["visible"] == 1
 
 
@@ -291,7 +292,7 @@ def test_a_command_that_goes_away_ends_the_consumer_and_leaves_the_messages(serv
     one = consume("orders", "--workers", "1", "--quiet", "--", str(work))
     _, said = one.process.communicate(timeout=LIMIT_S)
     assert one.process.returncode == 1
-    assert said == "error consume: ended, because it cannot start %s: No such file or directory\n" % work
+    assert said == "quern consume: ended, because it cannot start %s: No such file or directory\n" % work
     found = server.control("GET", "/_quern/queues/orders")[1]
     assert (found["visible"], found["in_flight"]) == (19, 0)
 
@@ -301,7 +302,37 @@ def test_a_heartbeat_that_comes_too_late_for_the_queue_is_refused(server):
     assert "25000 ms" in said
 
 
-def test_a_queue_that_is_not_there_is_told(quern):
-    answer = quern("consume", "nowhere", "--", "true")
-    assert answer.returncode == 1
-    assert "QueueDoesNotExist" in answer.stderr
+@pytest.mark.parametrize("both", [("orders", "orders"), ("orders", "{}orders"), ("{}orders", "orders"), ("{}orders", "{}orders")],
+                         ids=["names", "url", "consumed-by-url", "urls"])
+def test_the_quarantine_must_be_another_queue(server, both):
+    queue, kept = (word.format(server.endpoint + "/000000000000/") for word in both)
+    said = refused("consume", queue, "--quarantine", kept, "--", "true", AWS_ENDPOINT_URL=server.endpoint)
+    assert said == f"quern consume: --quarantine {kept} is the queue that is consumed: say another one\n"
+
+
+def test_a_queue_that_comes_later_is_waited_for_when_that_is_said(server, quern, consume, send, tmp_path):
+    one = consume(server.endpoint + "/000000000000/later", "--wait-for-queue", *script(tmp_path, "touch $out/done"))
+    assert json.loads(one.process.stderr.readline())["code"] == "QueueDoesNotExist"
+    assert server.control("GET", "/_quern/queues/later")[0] == 404
+    client = Client(server)
+    client.call("json", "CreateQueue", {"QueueName": "later"})
+    client.close()
+    send("later", "m")
+    until(lambda: (tmp_path / "done").exists())
+    assert one.stop()[0] == 0
+
+
+@pytest.mark.parametrize("visibility", [[], ["--visibility", "30"]], ids=["of-the-queue", "given"])
+def test_a_queue_that_is_deleted_ends_its_consumer(server, quern, send, consume, tmp_path, visibility):
+    send("orders", "m")
+    one = consume("orders", *visibility, *script(tmp_path, "touch $out/done"))
+    until(lambda: counts(server, "orders") == 0)
+    assert quern("delete", "orders", "--whole-queue").returncode == 0
+    _, written = one.process.communicate(timeout=LIMIT_S)
+    *lines, last = written.splitlines()
+    place = server.endpoint
+    assert last == f"quern consume: there is no queue orders at {place} (quern queues --endpoint {place} lists them)"
+    assert one.process.returncode == 1
+    events = [json.loads(line) for line in lines]
+    assert [line["level"] for line in events if line["event"] == "queue.gone"] == ["error"]
+    assert [line["to"] for line in events if line["event"] == "state"] == ["running", "draining", "stopped"]

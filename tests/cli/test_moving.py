@@ -56,6 +56,13 @@ def test_redrive_brings_dead_messages_back(quern, server):
     assert bodies(quern, "dead") == [] and sorted(bodies(quern, "orders")) == ["m0", "m1", "m2"]
 
 
+def test_redrive_to_the_dead_letter_queue_itself_is_refused(quern, server):
+    make_dead(server, quern, 1)
+    said = refused("redrive", "dead", "--to", "dead", AWS_ENDPOINT_URL=server.endpoint)
+    assert said == "quern redrive: --to dead is the dead-letter queue itself: say another one\n"
+    assert bodies(quern, "dead") == ["m0"]
+
+
 def test_redrive_to_another_queue_as_json(quern, server):
     make_dead(server, quern, 2)
     task = json.loads(succeeds(quern("redrive", "dead", "--to", "other", "--json")))

@@ -45,20 +45,20 @@ def test_a_full_disk_is_said_and_is_no_success(quern, full):
         word = line.split()[0]
         code, said = full(*line.split())
         said = said.replace("part of it is lost", "No space left on device")  # it went on for a while
-        assert (code, said) == (1, f"error {word}: cannot write its output: No space left on device\n"), line
+        assert (code, said) == (1, f"quern {word}: cannot write its output: No space left on device\n"), line
 
 
 @pytest.mark.parametrize("size", [10, 100_000])  # beyond a buffer it fails before the end
 def test_what_was_not_shown_is_not_deleted(server, quern, full, size):
     quern("send", "orders", stdin="x" * size)
     code, said = full("receive", "orders", "--delete")
-    assert code == 1 and said.startswith("error receive: cannot write its output: "), said
+    assert code == 1 and said.startswith("quern receive: cannot write its output: "), said
     assert server.control("GET", "/_quern/queues/orders")[1]["in_flight"] == 1
 
 
 def test_a_full_disk_is_said_once_by_export(quern, full):
     quern("send", "orders", "m")
-    assert full("export", "orders") == (1, "error export: WriteError: cannot write: No space left on device\n")
+    assert full("export", "orders") == (1, "quern export: WriteError: cannot write: No space left on device\n")
 
 
 def test_tail_ends_when_nobody_reads_it_any_more(server, quern):

@@ -54,7 +54,7 @@ def test_attributes_that_the_server_refuses(quern):
     answer = quern("attributes", "orders", "VisibilityTimeout=43201")
     assert answer.returncode == 1 and answer.stdout == "" and "VisibilityTimeout" in answer.stderr
     answer = quern("attributes", "nope")
-    assert answer.returncode == 1 and answer.stderr.startswith("error attributes: QueueDoesNotExist")
+    assert answer.returncode == 1 and answer.stderr.startswith("quern attributes: there is no queue nope at ")
 
 
 # ---- delete ----
@@ -91,7 +91,7 @@ def test_a_handle_that_is_none_is_named_and_the_others_are_deleted(quern):
     (message,) = receive(quern, 1)
     answer = quern("delete", "orders", "nonsense", message["ReceiptHandle"])
     assert (answer.returncode, answer.stdout) == (1, "deleted 1 message\n")
-    assert answer.stderr == ('error delete: handle nonsense: ReceiptHandleIsInvalid: The input receipt handle "nonsense" '
+    assert answer.stderr == ('quern delete: handle nonsense: ReceiptHandleIsInvalid: The input receipt handle "nonsense" '
                              "is not a valid receipt handle.\n")
     assert left(quern) == 0
 
@@ -106,7 +106,7 @@ def test_a_queue_is_deleted_only_when_it_is_said(quern):
     assert "--whole-queue" in refused("delete", "orders")
     assert "--whole-queue" in refused("delete", "orders", "handle", "--whole-queue")
     assert succeeds(quern("delete", "orders", "--whole-queue")).startswith("deleted http")
-    assert "QueueDoesNotExist" in quern("attributes", "orders").stderr
+    assert "there is no queue orders" in quern("attributes", "orders").stderr
 
 
 def test_delete_from_a_queue_that_is_not_there(quern):

@@ -66,11 +66,6 @@ def test_tail_ends_after_so_many_and_receives_nothing(quern):
     assert (message["body"], message["receive_count"], message["state"]) == ("c", 0, "visible")
 
 
-def test_tail_of_a_queue_that_is_not_there(quern):
-    answer = quern("tail", "nope")
-    assert (answer.returncode, answer.stdout, answer.stderr) == (1, "", "error tail: there is no queue nope\n")
-
-
 @pytest.mark.parametrize("command", ["tail", "peek"])
 def test_elsewhere_there_is_no_looking(other, command):
     answer = run(command, "orders", "--endpoint", other.endpoint)

@@ -46,7 +46,7 @@ def test_a_wrong_option_is_one_line_and_status_2(world, options, said):
 def test_a_queue_that_is_not_there(world):
     world.url = "none"
     ended = world.run()
-    assert ended.returncode == 1 and "QueueDoesNotExist" in ended.stderr  # as of any other command
+    assert ended.returncode == 1 and "there is no queue none at " in ended.stderr  # as of any other command
 
 
 def test_a_server_that_is_not_there(world):
@@ -67,7 +67,7 @@ def test_a_function_that_cannot_be_started_is_refused_before_the_first_receive(w
     world.send({"n": 1})
     ended = world.run(*options, function=("./hander.sh",))
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "error lambda: cannot start ./hander.sh: No such file or directory\n"
+    assert ended.stderr == "quern lambda: cannot start ./hander.sh: No such file or directory\n"
     assert world.counts() == (1, 0)
 
 

@@ -61,7 +61,7 @@ def runtime():
 
 def consume():
     debian("jq", "curl")
-    return [running.PROGRAM, "consume", "{queue_url}", "--", "sh", CONSUMERS / "consume.sh"]
+    return [running.PROGRAM, "consume", "{queue_url}", "--wait-for-queue", "--", "sh", CONSUMERS / "consume.sh"]
 
 
 def exports():

@@ -66,7 +66,7 @@ static void tell_unknown(const struct qn_remote *remote, const char *word, const
 {
     const char *nearest = qn_nearest_word(qn_str_from_cstr(word), names, count);
 
-    (void)fprintf(stderr, "error %s: there is no rule %s%s%s%s (quern chaos list shows all)\n",
+    (void)fprintf(stderr, "quern %s: there is no rule %s%s%s%s (quern chaos list shows all)\n",
                   remote->word, word, nearest != NULL ? "; did you mean " : "",
                   nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }

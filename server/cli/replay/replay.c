@@ -155,7 +155,7 @@ static int replay_all(struct qn_replay *replay)
     ok = qn_replay_run(replay, &err);
     qn_replay_disconnect(replay);
     if (!ok) {
-        (void)fprintf(stderr, "error %s: %s\n", replay->remote->word, err.message);
+        (void)fprintf(stderr, "quern %s: %s\n", replay->remote->word, err.message);
         (void)qn_replay_report(replay, qn_clock_monotonic_ms() - begin_ms);
         return QN_EXIT_FAILED;
     }
