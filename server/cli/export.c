@@ -17,13 +17,14 @@ enum { PAGE = 1000, PATH_BYTES = 4096 };
 static const struct qn_option export_options[] = {
     QN_REMOTE_OPTIONS,
     {"output", "FILE", "-", NULL, "where to write (also -o FILE); - is stdout", 0},
+    {"force", NULL, NULL, NULL, "write over a file that is there", 0},
     {"account", "ID", NULL, NULL, "account of the queue, where several have the name", 0},
     {"visibility", "N", "3600", "s",
      "where the server is no Quern: how long messages are hidden while they\nare read, at most; "
      "afterwards they are given back",
      0},
 };
-enum { OUTPUT = QN_REMOTE_COUNT, ACCOUNT, VISIBILITY, COUNT };
+enum { OUTPUT = QN_REMOTE_COUNT, FORCE, ACCOUNT, VISIBILITY, COUNT };
 
 /* ---- the file ---- */
 
@@ -35,6 +36,17 @@ static bool is_written_in_place(const char *path)
     return lstat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+/* An export may be the only copy of its messages. */
+static bool may_write(const struct qn_export *export, const char *path, struct qn_error *err)
+{
+    struct stat status; /* of what a link leads to */
+
+    return qn_options_is_on(&export->remote->options, FORCE) || stat(path, &status) != 0 ||
+           !S_ISREG(status.st_mode) ||
+           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "%s is there already: give another name, or --force to write over it", path);
+}
+
 /* A file gets its name when it is whole. */
 static bool open_output(struct qn_export *export, struct qn_error *err)
 {
@@ -43,6 +55,9 @@ static bool open_output(struct qn_export *export, struct qn_error *err)
     if (path == NULL || strcmp(path, "-") == 0) {
         export->out = stdout;
         return true;
+    }
+    if (!may_write(export, path, err)) {
+        return false;
     }
     struct qn_buf name;
     qn_buf_init(&name, PATH_BYTES);

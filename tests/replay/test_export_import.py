@@ -63,7 +63,7 @@ def export(endpoint, queue, *options, code=0):
 
 
 def exported(server, queue, file):
-    answer = export(server.endpoint, queue, "-o", file)
+    answer = export(server.endpoint, queue, "-o", file, "--force")
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
     assert answer.stdout == "exported %d message%s from %s\n" % (len(lines), "s" * (len(lines) != 1), queue)
     assert answer.stderr == ""
@@ -78,6 +78,23 @@ def import_(server, file, queue, *options, code=0):
 
 def essence(messages):
     return [{name: message[name] for name in SAME} for message in messages]
+
+
+# Over a file that is there
+
+
+def test_a_file_that_is_there_is_kept_unless_it_is_said(server, call, url, file):
+    call("SendMessage", QueueUrl=url("from"), MessageBody="x")
+    file.write_text("the only copy\n")
+    answer = export(server.endpoint, "from", "-o", file, code=2)
+    assert answer.stderr == f"quern export: {file} is there already: give another name, or --force to write over it\n"
+    assert file.read_text() == "the only copy\n" and list(file.parent.iterdir()) == [file]
+    link = file.with_name("link")
+    link.symlink_to(file)
+    assert "is there already" in export(server.endpoint, "from", "-o", link, code=2).stderr
+    assert file.read_text() == "the only copy\n"
+    export(server.endpoint, "from", "-o", file, "--force")
+    assert json.loads(file.read_text())["Body"] == "x"
 
 
 # There and back
@@ -192,7 +209,7 @@ def test_large_queues_go_through_little_memory(server, file):
 
 def test_failed_export_leaves_the_old_file(server, file):
     file.write_text("old")
-    answer = export(server.endpoint, "missing", "-o", file, code=1)
+    answer = export(server.endpoint, "missing", "-o", file, "--force", code=1)
     assert "no queue missing" in answer.stderr and file.read_text() == "old"
     assert os.listdir(file.parent) == [file.name]
 
@@ -203,7 +220,7 @@ def test_what_is_no_file_is_written_to_and_stays(server, file, call, url, make):
     make(file)
     call("SendMessage", QueueUrl=url("from"), MessageBody="x")
     reader = subprocess.Popen(["cat", file], stdout=subprocess.PIPE) if file.is_fifo() else None
-    export(server.endpoint, "from", "-o", file)
+    export(server.endpoint, "from", "-o", file, "--force")
     assert file.is_fifo() or file.is_symlink()
     text = reader.communicate(timeout=30)[0] if reader else (file.parent / "elsewhere").read_bytes()
     assert json.loads(text)["Body"] == "x"
@@ -339,7 +356,7 @@ def test_bad_line_is_refused_before_anything_is_sent(server, file, line, said):
     answer = run("import", str(file), "--to", "to", "--endpoint", server.endpoint)
     first, last = answer.stderr.splitlines()
     assert answer.returncode == 2 and "line 2: " in first and said in first, answer
-    assert last == "error import: nothing was sent" and peek(server, "to") == []
+    assert last == "quern import: nothing was sent" and peek(server, "to") == []
 
 
 def test_every_bad_line_is_told(server, file):
@@ -369,7 +386,7 @@ def test_misuse(server, words):
 def test_queue_that_is_not_there(server, file):
     file.write_text('{"Body":"a"}\n')
     answer = run("import", str(file), "--to", "missing", "--endpoint", server.endpoint)
-    assert answer.returncode == 1 and "QueueDoesNotExist" in answer.stderr
+    assert answer.returncode == 1 and "there is no queue missing at " in answer.stderr
 
 
 # Any other SQS
