@@ -337,7 +337,7 @@ static void print_row(const struct qn_option *option, FILE *out)
                         option->value == NULL ? "" : option->value);
     struct qn_buf text;
 
-    if (width >= HELP_COLUMN) {
+    if (width > HELP_COLUMN - 2) { /* two blanks part it from its help */
         (void)fputc('\n', out);
         width = 0;
     }
