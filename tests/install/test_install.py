@@ -30,8 +30,21 @@ def test_the_installed_program_runs_outside_the_tree(prefix, tmp_path):
     assert version in done.stdout
 
 
-def test_the_readme_is_installed(prefix):
-    assert (prefix / "share/doc/quern/README.md").is_file()
+def links_in(document):
+    """Where its relative links lead."""
+    text = re.sub(r"```.*?```", "", document.read_text(), flags=re.S)
+    found = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href)="([^"]+)"', text)
+    return [document.parent / link.split("#")[0] for link in found if "://" not in link and not link.startswith("#")]
+
+
+def test_each_link_in_the_installed_documents_leads_to_something_that_is_installed(prefix):
+    folder = prefix / "share/doc/quern"
+    documents = sorted(folder.rglob("*.md"))
+    assert {"README.md", "client/README.md", "client/runbook.md", "chaos/check/declarations.md", "docker/README.md"} <= \
+        {str(document.relative_to(folder)) for document in documents}
+    links = [(document, link) for document in documents for link in links_in(document)]
+    assert len(links) > 50
+    assert [f"{document.relative_to(folder)}: {link}" for document, link in links if not link.exists()] == []
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +165,31 @@ def test_the_man_page_of_the_program_has_the_commands_of_its_help(prefix):
     page = (prefix / "share/man/man1/quern.1").read_text().split(".SH COMMANDS")[1].split(".SH ")[0]
     listed = re.findall(r"^  (\w+) ", run(prefix / "bin/quern", "--help").stdout, re.M)
     assert sorted(re.findall(r"^\.B (\w+)$", page, re.M)) == sorted(listed)
+
+
+OF_THEIR_OWN = ["serve", "check", "consume", "lambda"]
+
+
+@pytest.mark.parametrize("command", OF_THEIR_OWN)
+def test_the_man_page_of_a_command_has_each_option_of_its_help_with_its_meaning(prefix, command):
+    page = (prefix / f"share/man/man1/quern-{command}.1").read_text()
+    names = re.findall(r"^\.SH (.+)$", page, re.M)
+    assert names == ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"]
+    options = page.split(".SH OPTIONS\n")[1].split(".SH ")[0].replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
+    help_text = run(prefix / "bin/quern", command, "--help", "all", env={**os.environ, "COLUMNS": "10000"}).stdout
+    listed = re.findall(r"^  (--?\S+)(?: (\S+))?(?:\n|  )\s*(\S.*)$", help_text, re.M)
+    assert len(listed) > 10
+    for option, value, meaning in listed:
+        head = f'.BI "{option} " "{value}"' if value else f".B {option}"
+        assert f".TP\n{head}\n{meaning}\n" in options, option
+    assert len(re.findall(r"^\.BI? ", options, re.M)) <= len(listed) + 2  # --help, and what it says of itself
+
+
+@pytest.mark.parametrize("page", ["man1/quern.1", *(f"man1/quern-{command}.1" for command in OF_THEIR_OWN),
+                                  "man3/quern.3", "man3/quern_consumer.3"])
+def test_a_man_page_is_set_without_a_warning(prefix, page):
+    done = run("groff", "-ww", "-man", "-Tutf8", "-z", prefix / "share/man" / page)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("shell, place", [("bash", "bash-completion/completions/quern"), ("zsh", "zsh/site-functions/_quern")])
