@@ -15,6 +15,7 @@ from exchange import process
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "chaos/check/declarations.md"
+README = HERE.parents[1] / "README.md"
 # Language: what tells it, and the adapter.
 MARKS = {
     "node": ("package.json", "quern-adapter.mjs"),
@@ -170,6 +171,17 @@ def test_a_consumer_around_the_adapter_passes(tmp_path, language, worker, needed
     shutil.copy(HERE / "init" / worker, tmp_path)
     assert run("check", "init", language, cwd=tmp_path).returncode == 0
     assert check(tmp_path, *SCENARIOS).count(" PASS  ") == len(SCENARIOS)
+
+
+def test_the_first_consumer_of_the_readme_passes_as_it_stands(tmp_path):
+    (text,) = re.findall(r"^A first consumer.*?```python\n(.*?)```", README.read_text(), re.M | re.S)
+    (tmp_path / "worker.py").write_text(text)
+    assert run("check", "init", cwd=tmp_path).returncode == 0
+    config = json.loads((tmp_path / "quern.json").read_text())
+    config["command"][0] = sys.executable  # the one with a current boto3
+    (tmp_path / "quern.json").write_text(json.dumps(config))
+    names = ("base.drain-and-profile", "base.ack-after-effect", "std.crash-after-effect-before-delete")
+    assert check(tmp_path, *names).count(" PASS  ") == len(names)
 
 
 def program(folder, language):
