@@ -10,7 +10,7 @@ from commands import run
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 CONTROL_CALL = re.compile(r"`(GET|POST|DELETE) (/?[^`\s]+)`")
-NOT_OURS = {"--preset", "--build", "--install", "--endpoint-url", "--queue-url", "--message-body"}
+NOT_OURS = {"--preset", "--build", "--install", "--endpoint-url", "--queue-url", "--message-body", "--data-binary"}
 
 
 def section(title):
@@ -87,7 +87,7 @@ def test_config_is_accepted(start, tmp_path):
 
 
 def test_each_option_that_is_named_exists():
-    commands = "serve check bench assumptions queues top attributes send receive delete peek tail purge redrive move export import replay health version".split()
+    commands = "serve check bench assumptions queues top attributes send receive delete consume peek tail lambda purge redrive move export import replay health version".split()
     words = [[command] for command in commands] + [["chaos", word] for word in ("add", "log")]
     helps = [run("--help").stdout, *(run(*word, "--help", "all").stdout for word in words)]
     known = set(re.findall(r"--[a-z][a-z-]+", "\n".join(helps))) | {"--help", "--markdown"}
