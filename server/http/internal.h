@@ -137,6 +137,7 @@ struct qn_call {
     struct qn_buf answer;
     int status;
     enum qn_error_code code; /* QN_ERR_NONE: success */
+    struct qn_str reason;    /* of an error: its message, for the trace */
     const char *content_type;
     struct qn_header headers[QN_HEADERS_MAX];
     size_t header_count;

@@ -201,6 +201,7 @@ void qn_keep_api_out(struct qn_call *call)
     event.code = call->code == QN_ERR_NONE
                      ? QN_STR("OK")
                      : qn_str_from_cstr(qn_error_info(call->code)->query_code);
+    event.reason = call->code == QN_ERR_NONE ? QN_STR_NONE : call->reason;
     event.http_status = call->status;
     event.bytes = (int64_t)call->answer.len;
     event.rule = call->rule;

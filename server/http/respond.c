@@ -1,6 +1,8 @@
 /* Answers: from the bytes in call->answer to libmicrohttpd. */
 #include "server/http/internal.h"
 
+enum { REASON_MAX = 300 /* of an error's message, in the trace */ };
+
 void qn_call_suspend(struct qn_call *call)
 {
     if (!call->is_suspended) {
@@ -17,6 +19,17 @@ void qn_call_add_header(struct qn_call *call, const char *name, const char *valu
     }
 }
 
+/* Whole characters of it. */
+static struct qn_str shortened(struct qn_str message)
+{
+    size_t len = message.len < REASON_MAX ? message.len : REASON_MAX;
+
+    while (len < message.len && len > 0 && ((unsigned char)message.ptr[len] & 0xC0) == 0x80) {
+        len--;
+    }
+    return qn_str_first(message, len);
+}
+
 void qn_call_set_error(struct qn_call *call, const struct qn_error *err, int http_status)
 {
     const struct qn_error_info *info = qn_error_info(err->code);
@@ -24,6 +37,7 @@ void qn_call_set_error(struct qn_call *call, const struct qn_error *err, int htt
 
     call->status = http_status != 0 ? http_status : info->http_status;
     call->code = err->code;
+    call->reason = qn_arena_copy(&call->request.arena, shortened(qn_str_from_cstr(err->message)));
     call->content_type = qn_wire_content_type(&call->request);
     call->header_count = 0;
     qn_buf_clear(&call->answer);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "chaos/check/judge/judge.h"
+#include "chaos/check/report/report.h"
 
 static struct qn_history history;
 static struct qn_judgement judgement;
@@ -52,4 +52,41 @@ Test(causes, a_function_that_started_after_all_is_judged)
     judge("function-started-late");
     cr_expect_not(judgement.never_got_going);
     cr_expect_eq(judgement.outcome, QN_OUTCOME_FAIL);
+}
+
+/* Of who makes no extension, LEASE-COVER would be an observation here. */
+Test(causes, a_heartbeat_that_is_refused_each_time_is_one_and_its_calls_are_told)
+{
+    struct qn_buf text;
+
+    judge("refused-heartbeat");
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_FAIL, "%s", judgement.text);
+    cr_assert_eq(judgement.refusal_count, 1);
+    qn_buf_init(&text, 1024);
+    qn_report_refusal(&judgement.refusals[0], &text);
+    cr_expect(qn_str_equal(
+        qn_buf_str(&text),
+        QN_STR("2 ChangeMessageVisibility calls were refused: InvalidParameterValue: Value 43201 "
+               "for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and "
+               "43200.")));
+    qn_buf_done(&text);
+}
+
+Test(causes, one_refused_call_for_each_lease_is_a_back_off)
+{
+    judge("refused-back-off");
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_INFO, "%s", judgement.text);
+    cr_assert_eq(judgement.refusal_count, 1);
+    cr_expect_eq(judgement.refusals[0].count, 2);
+}
+
+Test(causes, what_a_rule_or_a_lost_lease_refused_is_no_mistake)
+{
+    judge("refused-by-a-rule");
+    cr_expect_eq(judgement.refusal_count, 0);
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_INFO, "%s", judgement.text);
+    forget();
+    judge("refused-lost-lease");
+    cr_expect_eq(judgement.refusal_count, 0);
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_INFO, "%s", judgement.text);
 }

@@ -72,3 +72,54 @@ def test_who_ends_because_the_queue_is_missing_is_asked_again(tmp_path):
                          "server.crash-and-restart", "--startup-timeout", "1s", "--grace", "300ms",
                          command=["sh", "-c", "exit 3"])
     assert "not run" not in scenarios["server.crash-and-restart"]["text"]
+
+
+# One message at a time. It would keep its lease, but asks for more than SQS takes.
+WRONG_HEARTBEAT = """
+import json, os, threading, urllib.error, urllib.request
+
+def sqs(action, **fields):
+    key = os.environ["AWS_ACCESS_KEY_ID"]
+    request = urllib.request.Request(os.environ["AWS_ENDPOINT_URL"], json.dumps({"QueueUrl": os.environ["QUEUE_URL"], **fields}).encode(), {
+        "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action,
+        "Authorization": "AWS4-HMAC-SHA256 Credential=%s/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=00" % key})
+    try:
+        return json.load(urllib.request.urlopen(request))
+    except urllib.error.HTTPError as error:
+        print(error.read().decode(), flush=True)
+        return {}
+    except ValueError:
+        return {}
+
+def extend(handle, done):
+    while not done.wait(1):
+        sqs("ChangeMessageVisibility", ReceiptHandle=handle, VisibilityTimeout=99999)
+
+while True:
+    for message in sqs("ReceiveMessage", WaitTimeSeconds=2).get("Messages", []):
+        done = threading.Event()
+        threading.Thread(target=extend, args=(message["ReceiptHandle"], done), daemon=True).start()
+        body = message["Body"]
+        post = urllib.request.Request(os.environ["QUERN_SINK_URL"] + "/v1/effects", body.encode(), {
+            "Idempotency-Key": json.loads(body).get("idempotencyKey", message["MessageId"]), "X-Quern-Message-Id": message["MessageId"]})
+        try:
+            urllib.request.urlopen(post)
+            sqs("DeleteMessage", ReceiptHandle=message["ReceiptHandle"])
+        except urllib.error.HTTPError:
+            pass
+        done.set()
+"""
+
+
+def test_a_heartbeat_that_sqs_refuses_is_judged_as_one_and_the_refusal_is_told(tmp_path):
+    page, junit = tmp_path / "page.html", tmp_path / "junit.xml"
+    answer, scenarios = check(tmp_path, "--only", "lease.heartbeat-extends", "--html", str(page), "--junit", str(junit),
+                              command=[sys.executable, "-c", WRONG_HEARTBEAT])
+    seen = scenarios["lease.heartbeat-extends"]
+    assert seen["verdict"] == "FAIL" and answer.returncode == 1, answer.stdout
+    (refused,) = seen["refused"]
+    assert refused["count"] >= 2 and refused["action"] == "ChangeMessageVisibility"
+    assert refused["code"] == "InvalidParameterValue" and "99999 for parameter VisibilityTimeout" in refused["message"]
+    line = f"{refused['count']} ChangeMessageVisibility calls were refused: InvalidParameterValue: {refused['message']}"
+    assert f"       | {line}\n" in answer.stdout, answer.stdout
+    assert line in page.read_text() and line in ElementTree.parse(junit).find(".//failure").text

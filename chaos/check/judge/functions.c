@@ -382,6 +382,16 @@ static bool is_declarable(struct qn_str name)
     return false;
 }
 
+/* Who tried it has a heartbeat, even one that does not work; but who says that he has none has
+ * none. */
+static bool has_tried(const struct qn_expression *x, struct qn_str name, const json_t *said)
+{
+    const char *text = json_string_value(said);
+
+    return x->in->tries_heartbeat && qn_str_equal(name, QN_STR("heartbeat")) &&
+           (text == NULL || strcmp(text, "auto") == 0);
+}
+
 /* A duration in ms. */
 static double declared(struct qn_expression *x, const struct arguments *a)
 {
@@ -391,6 +401,9 @@ static double declared(struct qn_expression *x, const struct arguments *a)
     }
     const json_t *value = qn_declaration(x->in->declared, a->items[0]);
 
+    if (a->count > 1 && has_tried(x, a->items[0], value)) {
+        return qn_str_equal(a->items[1], QN_STR("yes"));
+    }
     if (a->count > 1) {
         return json_is_string(value) &&
                qn_str_equal(a->items[1], qn_str_from_cstr(json_string_value(value)));

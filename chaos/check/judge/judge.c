@@ -32,17 +32,6 @@ static struct qn_str text_of(const json_t *object, const char *name)
     return qn_str_from_cstr(json_string_value(json_object_get(object, name)));
 }
 
-static bool is_ready(const struct qn_history *history)
-{
-    for (size_t i = 0; i < history->count; i++) {
-        const struct qn_check_event *event = &history->events[i];
-        if (event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("ready"))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int64_t number_of(const json_t *object, const char *name)
 {
     return json_integer_value(json_object_get(object, name));
@@ -415,12 +404,12 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
     const struct qn_invariant *broken = qn_judgement_first_broken(judgement, QN_MUST);
 
     judgement->never_got_going =
-        !is_ready(in->history) ||
+        !qn_judge_is_ready(in->history) ||
         qn_judge_never_started(in, judgement->text, sizeof(judgement->text));
     if (in->history->missed > 0) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "%llu events of the trace are missing",
                  (unsigned long long)in->history->missed);
-    } else if (!is_ready(in->history)) {
+    } else if (!qn_judge_is_ready(in->history)) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "the consumer never became ready");
     } else if (judgement->never_got_going) {
         judgement->outcome = QN_OUTCOME_INCONCLUSIVE;
@@ -461,6 +450,7 @@ bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgeme
         goto out;
     }
     struct qn_judge_input in = read_input(history, header, &judgement.arena);
+    qn_judge_refused(&in, &judgement);
     struct qn_tally tally;
     struct qn_book book;
     qn_tally_init(&tally, &in);

@@ -60,6 +60,7 @@ struct qn_judge_input {
     bool is_prefetch_declared;
     bool skips_in_group;    /* FIFO: goes on behind a failure, as declared */
     bool judges_final_stop; /* what comes behind the mark of the end counts too */
+    bool tries_heartbeat;   /* it extends again and again, and each time is refused */
     bool is_at_most_once;   /* declared: it deletes before the effect, on purpose */
     enum qn_poison poison;
     enum qn_idempotency idempotency;
@@ -170,6 +171,8 @@ bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_eve
  * or a copy that it sent to the dead-letter queue or to its own retry queue. A step is on the way
  * to an effect: it is enough only of a consumer that has steps alone. */
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* Whether any instance was ready. */
+bool qn_judge_is_ready(const struct qn_history *history);
 /* Whether a function was started and never asked for an event; ret_text, of `size` bytes, says why
  * it did not, and what it printed last. */
 bool qn_judge_never_started(const struct qn_judge_input *in, char *ret_text, size_t size);
@@ -253,6 +256,13 @@ struct qn_accounting {
     json_t *lost, *unexpected, *duplicated, *recovered, *orphaned, *premature; /* arrays of keys */
 };
 
+/* Calls that the server could not take, by the consumer's own mistake: no rule had a hand in it. */
+struct qn_refusal {
+    struct qn_str action, code, message; /* the message of the first one, or none */
+    int64_t count;
+};
+enum { QN_REFUSALS_MAX = 4 };
+
 struct qn_judgement {
     enum qn_outcome outcome;
     bool never_got_going; /* the consumer, or the function: there is nothing to judge */
@@ -263,12 +273,16 @@ struct qn_judgement {
     struct qn_planned_fault *faults;
     size_t fault_count;
     struct qn_accounting accounting;
+    struct qn_refusal refusals[QN_REFUSALS_MAX]; /* by action and code */
+    size_t refusal_count;
     struct qn_arena arena;
 };
 
 /* Judges a settled history by its header. Fails when the header is missing or unreadable. */
 QN_MUST_CHECK bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgement,
                             struct qn_error *err);
+/* Fills the judgement's refusals, and tells the input whether they were to be a heartbeat. */
+void qn_judge_refused(struct qn_judge_input *in, struct qn_judgement *judgement);
 /* Fills the judgement's faults; run: of the header. */
 void qn_judge_count_faults(struct qn_judgement *judgement, const struct qn_history *history,
                            const json_t *run);

@@ -1,10 +1,21 @@
-/* Whether a function came up at all: one that never does is not to be judged by what became of its
- * messages. */
+/* Whether a consumer, and the function of one, came up at all: one that never does is not to be
+ * judged by what became of its messages. */
 #include <stdio.h>
 
 #include "chaos/check/judge/judge.h"
 
 enum { LINE_SHOWN_MAX = 140, WHY_SHOWN_MAX = 120 };
+
+bool qn_judge_is_ready(const struct qn_history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("ready"))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* The function's own: what polls for it prints into the same log. */
 static bool is_of_function(struct qn_str line)

@@ -150,6 +150,21 @@ static void print_tenants(FILE *file, const struct qn_report_entry *entry)
     }
 }
 
+/* Beside a good verdict; else they are told with what is wrong. */
+static void print_refusals(FILE *file, const struct qn_judgement *judgement)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    for (size_t i = 0; i < judgement->refusal_count; i++) {
+        qn_buf_append_literal(&text, "       | ");
+        qn_report_refusal(&judgement->refusals[i], &text);
+        qn_buf_append_char(&text, '\n');
+    }
+    print_clean(file, qn_buf_str(&text));
+    qn_buf_done(&text);
+}
+
 /* With --reuse: what was kept, and what was not. */
 static void print_process(FILE *file, const struct qn_run_process *process)
 {
@@ -195,6 +210,8 @@ static void print_entry(const struct qn_report *report, const struct qn_report_e
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
     if (!qn_report_is_fine(judgement->outcome)) {
         print_trouble(report, entry);
+    } else {
+        print_refusals(file, judgement);
     }
     (void)fflush(file);
 }

@@ -242,6 +242,20 @@ static json_t *faults(const struct qn_judgement *judgement)
     return list;
 }
 
+static json_t *refused(const struct qn_judgement *judgement)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < judgement->refusal_count; i++) {
+        const struct qn_refusal *one = &judgement->refusals[i];
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:I}", "action", qn_report_json_text(one->action),
+                            "code", qn_report_json_text(one->code), "message",
+                            qn_report_json_text(one->message), "count", (json_int_t)one->count));
+    }
+    return list;
+}
+
 static json_t *log_lines(const struct qn_report_entry *entry)
 {
     json_t *list = json_array();
@@ -291,6 +305,9 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     if (judgement->outcome == QN_OUTCOME_SKIP || judgement->outcome == QN_OUTCOME_INCONCLUSIVE ||
         judgement->outcome == QN_OUTCOME_ERROR) {
         set(object, "reason", json_incref(json_object_get(object, "text")));
+    }
+    if (judgement->refusal_count > 0) {
+        set(object, "refused", refused(judgement));
     }
     if (entry->shrunk != NULL) {
         set(object, "shrunk", json_incref(entry->shrunk));

@@ -149,6 +149,12 @@ static void append_output(struct qn_buf *buf, const struct qn_report *report,
         qn_buf_append_format(&text, "WARN should: %s\n", judgement->text);
         qn_report_trouble(report, entry, "", &text);
     }
+    if (qn_report_is_fine(judgement->outcome)) {
+        for (size_t i = 0; i < judgement->refusal_count; i++) {
+            qn_report_refusal(&judgement->refusals[i], &text);
+            qn_buf_append_char(&text, '\n');
+        }
+    }
     qn_report_log_tail(entry, &text);
     if (text.len > 0) {
         qn_buf_append_literal(buf, "      <system-out>");

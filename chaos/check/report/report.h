@@ -153,6 +153,8 @@ void qn_report_shrunk(const struct qn_report_entry *entry, struct qn_buf *buf);
  * line begins with the indent. Nothing when none is broken. */
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
                        const char *indent, struct qn_buf *buf);
+/* "3 ChangeMessageVisibility calls were refused: InvalidParameterValue: ..." */
+void qn_report_refusal(const struct qn_refusal *refusal, struct qn_buf *buf);
 /* The last lines that the consumer printed. */
 void qn_report_log_tail(const struct qn_report_entry *entry, struct qn_buf *buf);
 

@@ -74,6 +74,11 @@ static void append_trouble(const struct qn_report *report, const struct qn_repor
         append_advice("Why it matters", qn_report_why(entry), &part);
         append_advice("How it is usually fixed", qn_report_fix(entry), &part);
     }
+    for (size_t i = 0; i < entry->result.judgement.refusal_count; i++) {
+        qn_buf_clear(&set);
+        qn_report_refusal(&entry->result.judgement.refusals[i], &set);
+        append_advice("Calls of the consumer", qn_buf_str(&set), &part);
+    }
     if (entry->shrunk != NULL) {
         qn_buf_clear(&set);
         qn_report_shrunk(entry, &set);

@@ -221,6 +221,29 @@ static void append_other(struct qn_buf *buf, const char *indent,
     qn_buf_done(&text);
 }
 
+void qn_report_refusal(const struct qn_refusal *refusal, struct qn_buf *buf)
+{
+    bool is_one = refusal->count == 1;
+
+    qn_buf_append_format(buf, "%lld %.*s call%s refused: %.*s", (long long)refusal->count,
+                         QN_STR_ARG(refusal->action), is_one ? " was" : "s were",
+                         QN_STR_ARG(refusal->code));
+    if (refusal->message.len > 0) {
+        qn_buf_append_literal(buf, ": ");
+        qn_report_clean(buf, refusal->message);
+    }
+}
+
+static void append_refusals(struct qn_buf *buf, const char *indent,
+                            const struct qn_judgement *judgement)
+{
+    for (size_t i = 0; i < judgement->refusal_count; i++) {
+        qn_buf_append_format(buf, "%s| ", indent);
+        qn_report_refusal(&judgement->refusals[i], buf);
+        qn_buf_append_char(buf, '\n');
+    }
+}
+
 void qn_report_trouble(const struct qn_report *report, const struct qn_report_entry *entry,
                        const char *indent, struct qn_buf *buf)
 {
@@ -243,6 +266,7 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
         }
     }
     qn_report_last_words(entry, indent, buf);
+    append_refusals(buf, indent, judgement);
     append_advice(buf, indent, "why it matters:", qn_report_why(entry));
     append_advice(buf, indent, "fix:", qn_report_fix(entry));
     append_pages(buf, indent, scenario, broken);
