@@ -91,9 +91,9 @@ static bool start(struct qn_lambda_environment *environment, struct qn_error *er
 }
 
 /* Waits until the state is another than `from`; false with the outcome when it must not be waited
- * for any longer. */
+ * for any longer: by then, or when stop_fd is readable. */
 static bool await(struct qn_lambda_environment *environment, enum qn_lambda_state from,
-                  int64_t until_ms, enum qn_lambda_state *ret_state,
+                  int64_t until_ms, int stop_fd, enum qn_lambda_state *ret_state,
                   struct qn_lambda_outcome *outcome)
 {
     while ((*ret_state = qn_lambda_runtime_look(environment->runtime)) == from) {
@@ -101,7 +101,7 @@ static bool await(struct qn_lambda_environment *environment, enum qn_lambda_stat
         struct pollfd fds[] = {
             {.fd = qn_lambda_runtime_fd(environment->runtime), .events = POLLIN},
             {.fd = environment->pid_fd, .events = POLLIN},
-            {.fd = environment->function->stop_fd, .events = POLLIN},
+            {.fd = stop_fd, .events = POLLIN},
         };
         if (left_ms <= 0) {
             outcome->end = QN_LAMBDA_END_TIMEOUT;
@@ -149,7 +149,8 @@ bool qn_lambda_environment_is_running(const struct qn_lambda_environment *enviro
 }
 
 /* From nothing to a function that waits for its event. */
-static bool start_up(struct qn_lambda_environment *environment, struct qn_lambda_outcome *outcome)
+static bool start_up(struct qn_lambda_environment *environment, int stop_fd,
+                     struct qn_lambda_outcome *outcome)
 {
     struct qn_error err;
     enum qn_lambda_state state;
@@ -158,8 +159,8 @@ static bool start_up(struct qn_lambda_environment *environment, struct qn_lambda
         qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR, "%.280s", err.message);
         return false;
     }
-    if (!await(environment, QN_LAMBDA_STARTING, qn_clock_monotonic_ms() + INIT_LIMIT_MS, &state,
-               outcome)) {
+    if (!await(environment, QN_LAMBDA_STARTING, qn_clock_monotonic_ms() + INIT_LIMIT_MS, stop_fd,
+               &state, outcome)) {
         if (outcome->end == QN_LAMBDA_END_TIMEOUT) {
             qn_lambda_outcome_end(
                 outcome, QN_LAMBDA_END_ERROR,
@@ -177,13 +178,14 @@ static bool start_up(struct qn_lambda_environment *environment, struct qn_lambda
     return true;
 }
 
-static bool make_ready(struct qn_lambda_environment *environment, struct qn_lambda_outcome *outcome)
+static bool make_ready(struct qn_lambda_environment *environment, int stop_fd,
+                       struct qn_lambda_outcome *outcome)
 {
     if (qn_lambda_environment_is_running(environment)) {
         return true;
     }
     (void)stop(environment);
-    if (start_up(environment, outcome)) {
+    if (start_up(environment, stop_fd, outcome)) {
         outcome->start = QN_LAMBDA_START_DONE;
         return true;
     }
@@ -199,14 +201,14 @@ static void invoke(struct qn_lambda_environment *environment,
     int64_t timeout_ms = environment->function->mapping->timeout_s * 1000;
     enum qn_lambda_state state;
 
-    if (!make_ready(environment, outcome)) {
+    if (!make_ready(environment, environment->function->stop_fd, outcome)) {
         return;
     }
     invocation->deadline_ms =
         environment->function->clock.now_ms(environment->function->clock.state) + timeout_ms;
     qn_lambda_runtime_give(environment->runtime, invocation);
-    if (!await(environment, QN_LAMBDA_RUNNING, qn_clock_monotonic_ms() + timeout_ms, &state,
-               outcome)) {
+    if (!await(environment, QN_LAMBDA_RUNNING, qn_clock_monotonic_ms() + timeout_ms,
+               environment->function->stop_fd, &state, outcome)) {
         if (outcome->end == QN_LAMBDA_END_TIMEOUT) {
             qn_lambda_outcome_end(outcome, QN_LAMBDA_END_TIMEOUT,
                                   "Sandbox.Timedout: Task timed out after %lld.00 seconds",
@@ -227,7 +229,7 @@ bool qn_lambda_environment_warm(struct qn_lambda_environment *environment,
                                 struct qn_lambda_outcome *outcome)
 {
     return environment->function->way != QN_LAMBDA_BY_RUNTIME_API ||
-           make_ready(environment, outcome);
+           make_ready(environment, environment->function->leave_fd, outcome);
 }
 
 void qn_lambda_environment_invoke(struct qn_lambda_environment *environment,

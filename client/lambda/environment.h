@@ -23,6 +23,7 @@ struct qn_lambda_function {
     const char *region;
     struct qn_clock clock; /* of the deadlines that functions are told */
     int stop_fd;           /* readable: end what runs now, at once */
+    int leave_fd;          /* readable: nothing is received any more, so nothing need be warm */
     const struct qn_guard *guard;
 };
 

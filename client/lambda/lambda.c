@@ -313,7 +313,8 @@ static void describe(struct qn_lambda *lambda)
                                                    .arn = lambda->function_arn,
                                                    .region = lambda->queue.region,
                                                    .clock = options->clock,
-                                                   .stop_fd = eventfd(0, EFD_CLOEXEC)};
+                                                   .stop_fd = eventfd(0, EFD_CLOEXEC),
+                                                   .leave_fd = eventfd(0, EFD_CLOEXEC)};
     (void)snprintf(lambda->function_arn, sizeof(lambda->function_arn),
                    "arn:aws:lambda:%s:000000000000:function:%s", lambda->queue.region,
                    options->mapping.function);
@@ -333,13 +334,16 @@ enum qn_lambda_exit qn_lambda_run(const struct qn_lambda_options *options, struc
         lambda.function.guard = &guard;
         if (options->only_audit) {
             result = advice == 0 ? QN_LAMBDA_EXIT_DONE : QN_LAMBDA_EXIT_AUDIT;
-        } else if (lambda.function.stop_fd < 0) {
+        } else if (lambda.function.stop_fd < 0 || lambda.function.leave_fd < 0) {
             (void)qn_fail(err, QN_ERR_INTERNAL, "eventfd: %s", strerror(errno));
         } else if (qn_guard_open(&guard, err) && poll_queue(&lambda, err)) {
             result = QN_LAMBDA_EXIT_DONE;
         }
         if (lambda.function.stop_fd >= 0) {
             (void)close(lambda.function.stop_fd);
+        }
+        if (lambda.function.leave_fd >= 0) {
+            (void)close(lambda.function.leave_fd);
         }
     }
     qn_guard_close(&guard);

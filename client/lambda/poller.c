@@ -3,12 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "client/lambda/event.h"
 #include "client/lambda/invoke.h"
 #include "client/lambda/response.h"
 
-enum { IDS_TOLD_MAX = 100, HTTP_TOO_MANY = 429 };
+enum { IDS_TOLD_MAX = 100, HTTP_TOO_MANY = 429, STARTS_MAX = 3 };
 
 /* ---- state of the mapping ---- */
 
@@ -22,10 +23,15 @@ bool qn_lambda_is_stopping(struct qn_lambda *lambda)
 
 void qn_lambda_stop(struct qn_lambda *lambda)
 {
+    const uint64_t one = 1;
+
     (void)pthread_mutex_lock(&lambda->lock);
     lambda->is_stopping = true;
     (void)pthread_cond_broadcast(&lambda->changed);
     (void)pthread_mutex_unlock(&lambda->lock);
+    /* Whoever waits for a start hears it here; a write that fails finds it readable already. */
+    ssize_t written = write(lambda->function.leave_fd, &one, sizeof(one));
+    (void)written;
 }
 
 /* After function errors fewer pollers are allowed: this one may have to wait. False: all stops. */
@@ -303,19 +309,33 @@ static bool is_queue_empty(struct qn_lambda_poller *poller)
     return is;
 }
 
+/* With provisioned environments nothing is received before there is one for it, at first and after
+ * one was lost: the lease would run while it starts. A function that cannot start does not keep its
+ * messages for ever, though: their errors are what a redrive policy is for. */
 static void warm(struct qn_lambda_poller *poller)
 {
-    struct qn_lambda_outcome outcome = {.why = ""};
-
     if (!poller->lambda->options->provisioned) {
         return;
     }
-    bool is_warm =
-        may_start(poller, &outcome) && qn_lambda_environment_warm(&poller->environment, &outcome);
-    report_start(poller, &outcome);
-    if (!is_warm) {
-        qn_lambda_tell_take(poller->lambda, "not-started", json_pack("{s: s}", "why", outcome.why),
-                            "cannot start: %s", outcome.why);
+    if (qn_lambda_environment_is_running(&poller->environment)) {
+        poller->failed_starts = 0;
+        return;
+    }
+    while (poller->failed_starts < STARTS_MAX && !qn_lambda_is_stopping(poller->lambda)) {
+        struct qn_lambda_outcome outcome = {.why = ""};
+        bool is_warm = may_start(poller, &outcome) &&
+                       qn_lambda_environment_warm(&poller->environment, &outcome);
+        report_start(poller, &outcome);
+        if (is_warm) {
+            poller->failed_starts = 0;
+            return;
+        }
+        poller->failed_starts++;
+        if (!qn_lambda_is_stopping(poller->lambda)) {
+            qn_lambda_tell_take(poller->lambda, "not-started",
+                                json_pack("{s: s}", "why", outcome.why), "cannot start: %s",
+                                outcome.why);
+        }
     }
 }
 
@@ -324,8 +344,8 @@ static void *run(void *state)
     struct qn_lambda_poller *poller = state;
     struct qn_lambda *lambda = poller->lambda;
 
-    warm(poller);
     while (await_turn(poller)) {
+        warm(poller);
         json_t *records = qn_lambda_gather(poller);
         if (qn_lambda_is_stopping(lambda)) {
             qn_lambda_release(poller, records);

@@ -31,7 +31,8 @@ struct qn_lambda_poller {
     struct quern_client *reporter; /* to the report URL, or NULL */
     struct qn_random random;
     struct qn_lambda_environment environment;
-    json_t *waiting; /* records that did not fit into the last event */
+    int failed_starts; /* of provisioned ones, since one was there */
+    json_t *waiting;   /* records that did not fit into the last event */
     struct qn_buf event;
 };
 

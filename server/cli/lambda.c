@@ -62,7 +62,7 @@ static const struct qn_option table[OPTION_COUNT] = {
                       "CMD is started for each event: event on stdin, answer on stdout",
                       QN_OPTION_COMMON},
     [PROVISIONED] = {"provisioned", NULL, NULL, NULL,
-                     "start the environments before the first receive", 0},
+                     "receive nothing before there is an environment for it", 0},
     [UNTIL_EMPTY] = {"until-empty", NULL, NULL, NULL, "end when the queue is empty",
                      QN_OPTION_COMMON},
     [AUDIT] = {"audit", NULL, NULL, NULL,

@@ -54,7 +54,22 @@ def handle(event, headers):
     return {"batchItemFailures": failures}
 
 
+def starts():
+    """As one that takes long to start, and as one whose first two environments do not get so far."""
+    if os.environ.get("INIT") == "fail-twice":
+        for number in (1, 2):
+            try:
+                os.close(os.open("%s.start-%d" % (os.environ["SEEN"], number), os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            sys.exit(1)
+    time.sleep(0.3)
+    note(ready=time.time())
+
+
 def main():
+    if os.environ.get("INIT") in ("slow", "fail-twice"):
+        starts()
     if os.environ.get("INIT") == "error":
         call("POST", "init/error", {"errorType": "Runtime.ImportModuleError", "errorMessage": "no module app"})
         sys.exit(1)
