@@ -403,16 +403,17 @@ static void conclude_all(struct qn_judgement *judgement, const struct qn_judge_i
 {
     const struct qn_invariant *broken = qn_judgement_first_broken(judgement, QN_MUST);
 
-    judgement->never_got_going =
-        !qn_judge_is_ready(in->history) ||
-        qn_judge_never_started(in, judgement->text, sizeof(judgement->text));
+    /* Its poller may not even have received: the function's own words say more than that. */
+    bool never_started = qn_judge_never_started(in, judgement->text, sizeof(judgement->text));
+
+    judgement->never_got_going = never_started || !qn_judge_is_ready(in->history);
     if (in->history->missed > 0) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "%llu events of the trace are missing",
                  (unsigned long long)in->history->missed);
+    } else if (never_started) {
+        judgement->outcome = QN_OUTCOME_INCONCLUSIVE;
     } else if (!qn_judge_is_ready(in->history)) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "the consumer never became ready");
-    } else if (judgement->never_got_going) {
-        judgement->outcome = QN_OUTCOME_INCONCLUSIVE;
     } else if (broken != NULL) {
         conclude_broken(judgement, QN_OUTCOME_FAIL);
     } else if (!qn_str_is_none(in->cut)) {
