@@ -386,6 +386,15 @@ void qn_effects_set_capacity(struct qn_effects *effects, int64_t capacity)
     effects->options.capacity = capacity;
 }
 
+void qn_effects_finish(struct qn_effects *effects, int64_t now_ms)
+{
+    for (struct qn_run *run = effects->runs; run != NULL; run = run->next) {
+        if (run->state == RUN_WORKING && run->due_ms > now_ms) {
+            run->due_ms = now_ms;
+        }
+    }
+}
+
 static bool belongs_to(const struct qn_run *run, struct qn_str instance)
 {
     return qn_str_is_none(run->call.instance) || qn_str_equal(run->call.instance, instance);

@@ -103,6 +103,8 @@ bool qn_effects_release(struct qn_effects *effects, int64_t run, int64_t now_ms)
 void qn_effects_set_gate(struct qn_effects *effects, bool is_open);
 /* 0: no limit. */
 void qn_effects_set_capacity(struct qn_effects *effects, int64_t capacity);
+/* All work that is under way is over with the next qn_effects_run. */
+void qn_effects_finish(struct qn_effects *effects, int64_t now_ms);
 /* The instance is gone: its open runs end without an effect, and get a last answer (nobody will
  * read it). Runs whose instance is not known are taken to be its own. */
 void qn_effects_abort(struct qn_effects *effects, struct qn_str instance, const char *reason);

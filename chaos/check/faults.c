@@ -332,7 +332,7 @@ bool qn_faults_next(struct qn_faults *faults, int64_t now_ms, struct qn_fault_st
 static bool is_of_sink(const struct qn_rule_action *action)
 {
     return action->verb == QN_DO_GATE || action->verb == QN_DO_CAPACITY ||
-           action->verb == QN_DO_OUTCOME;
+           action->verb == QN_DO_FINISH || action->verb == QN_DO_OUTCOME;
 }
 
 bool qn_faults_next_of_sink(struct qn_faults *faults, struct qn_fault_step *ret_step)

@@ -155,6 +155,9 @@ static void do_to_sink(struct qn_running *run, const struct qn_rule_action *acti
     case QN_DO_CAPACITY:
         qn_effects_set_capacity(effects, action->count);
         break;
+    case QN_DO_FINISH:
+        qn_effects_finish(effects, qn_clock_monotonic_ms());
+        break;
     case QN_DO_OUTCOME:
         qn_faults_set_outcome(&run->faults, action);
         break;
@@ -177,6 +180,7 @@ static bool do_step(struct qn_running *run, const struct qn_fault_step *step, st
         return qn_instances_spawn_more(run, (size_t)step->action->count, err);
     case QN_DO_GATE:
     case QN_DO_CAPACITY:
+    case QN_DO_FINISH:
     case QN_DO_OUTCOME:
     case QN_DO_REFUSE:
         do_to_sink(run, step->action);

@@ -289,6 +289,7 @@ Test(grammar, arguments_of_the_actions_that_come_later)
         "on tick 1s do gate open",
         "on ready do gate close",
         "on ready do capacity 3",
+        "on work.commit nth 12 do finish",
         "on ready do outcome transient,transient,ok for key=m-001",
         "on ready do outcome (permanent) for key ~ m-* and not key=m-2",
         "on invoke do hang",

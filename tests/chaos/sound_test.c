@@ -98,6 +98,7 @@ static const struct row rows[] = {
     {QN_DO_COMMIT_THEN_STATUS, "commit-then-status 504", EVERY_QUEUE("------- - ---- - +")},
     {QN_DO_GATE, "gate open", EVERY_QUEUE("+++++++ + ++++ + +")},
     {QN_DO_CAPACITY, "capacity 1", EVERY_QUEUE("+++++++ + ++++ + +")},
+    {QN_DO_FINISH, "finish", EVERY_QUEUE("+++++++ + ++++ + +")},
     {QN_DO_OUTCOME, "outcome ok for key=k", EVERY_QUEUE("+++++++ + ++++ + +")},
     {QN_DO_HOLD, "hold", EVERY_QUEUE("+++++++ + ---- - +")},
     {QN_DO_AFTER, "after 1s", EVERY_QUEUE("+++++++ + ++++ + +")},

@@ -379,6 +379,19 @@ Test(effects, closed_gate_lets_nobody_begin)
     cr_expect(answers[0].status == 200 && answers[1].status == 200);
 }
 
+Test(effects, what_is_under_way_can_be_over_at_once)
+{
+    begin(0, "k-1", "k-1", 1, 0);
+    cr_expect_eq(qn_effects_next_ms(effects), 100);
+    qn_effects_finish(effects, 20);
+    cr_expect_eq(answers[0].status, 0);
+    cr_expect_eq(qn_effects_next_ms(effects), 20);
+    begin(1, "k-2", "k-2", 1, 20); /* what begins behind it takes its time */
+    qn_effects_run(effects, 20);
+    cr_expect_eq(answers[0].status, 200);
+    cr_expect_eq(qn_effects_next_ms(effects), 120);
+}
+
 Test(effects, capacity_can_change)
 {
     qn_effects_set_capacity(effects, 1);

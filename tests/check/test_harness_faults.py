@@ -89,6 +89,13 @@ def test_gate_keeps_work_from_beginning(run):
     assert 650 <= between(begun, committed) < 1500
 
 
+def test_work_is_over_when_a_rule_says_so(run):
+    done = run(["on work.begin where key=k-000 once do mark begun then after 600ms finish as enough"],
+               load=["ok count=1 work=20s"]).passed()
+    begun, committed = done.of("work.begin", k="k-000")[0], done.of("work.commit", k="k-000")[0]
+    assert 600 <= between(begun, committed) < 3000
+
+
 def test_outcome_and_capacity_change_while_it_runs(run):
     done = run(["on work.begin nth 2 do outcome transient,ok for key=k-005 then capacity 3 as switch"]).passed()
     assert [r["status"] for r in done.of("work.reply", k="k-005")] == [503, 200]
