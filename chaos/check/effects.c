@@ -1,6 +1,8 @@
 /* The ledger of the effect sink. */
 #include "chaos/check/effects_run.h"
 
+#include <stdio.h>
+
 struct qn_effects *qn_effects_new(const struct qn_effects_options *options)
 {
     struct qn_effects *effects = qn_memory_new(sizeof(*effects));
@@ -282,6 +284,7 @@ void qn_effects_begin(struct qn_effects *effects, const struct qn_effect_call *c
 {
     struct qn_run *run = qn_run_new(effects, call, owner);
 
+    run->begun_ms = now_ms;
     qn_run_record(effects, run, QN_CHECK_WORK_BEGIN, NULL, false, 0);
     if (effects->options.capacity > 0 && effects->open_count > (size_t)effects->options.capacity) {
         end_without_effect(effects, run, "over capacity", 429, "{\"error\":\"over capacity\"}");
@@ -311,11 +314,19 @@ static bool is_free(struct qn_effects *effects, const struct qn_run *run)
     return entry == NULL || entry->open == NULL;
 }
 
-/* A client that hung up on a call that hangs. */
-static bool is_left(const struct qn_effects *effects, const struct qn_run *run)
+/* A client that hung up: it was killed, or waits no longer. The work goes on, as it would in a
+ * database. */
+static void look_for_client(struct qn_effects *effects, struct qn_run *run, int64_t now_ms)
 {
-    return run->state == RUN_HUNG && effects->options.is_there != NULL &&
-           !effects->options.is_there(effects->options.state, run->owner);
+    char after[48];
+
+    if (run->is_left || effects->options.is_there == NULL ||
+        effects->options.is_there(effects->options.state, run->owner)) {
+        return;
+    }
+    run->is_left = true;
+    (void)snprintf(after, sizeof(after), "after %.1f s", (double)(now_ms - run->begun_ms) / 1000);
+    qn_run_record(effects, run, QN_CHECK_WORK_LEFT, after, false, 0);
 }
 
 /* True: something was done, and others may go on. */
@@ -330,7 +341,7 @@ static bool run_one(struct qn_effects *effects, struct qn_run *run, int64_t now_
     } else if ((run->state == RUN_WAITING && is_free(effects, run)) ||
                (run->state == RUN_GATED && !effects->is_gate_closed)) {
         start(effects, run, now_ms);
-    } else if (is_left(effects, run)) {
+    } else if (run->state == RUN_HUNG && run->is_left) {
         leave(effects, run, "the client hung up");
     } else {
         return false;
@@ -342,6 +353,9 @@ void qn_effects_run(struct qn_effects *effects, int64_t now_ms)
 {
     struct qn_run *run = effects->runs;
 
+    for (struct qn_run *one = run; one != NULL; one = one->next) {
+        look_for_client(effects, one, now_ms);
+    }
     /* Completing one run frees it and may let others go on: begin anew after each. */
     while (run != NULL) {
         run = run_one(effects, run, now_ms) ? effects->runs : run->next;

@@ -73,7 +73,7 @@ struct qn_effects_options {
     const struct qn_effect_script *(*script)(void *state, struct qn_str k, int64_t attempt);
     /* Asked at work.begin and work.commit, after the event was recorded. NULL: no rules. */
     struct qn_effect_verdict (*at_event)(void *state, const struct qn_check_event *event);
-    /* Whether the client of a call is still there; asked of those that hang. NULL: they are. */
+    /* Whether the client of a call is still there; asked of all that are open. NULL: they are. */
     bool (*is_there)(void *state, void *owner);
     /* The answer of a run; owner is what begin was given. */
     void (*answer)(void *state, void *owner, const struct qn_effect_answer *answer);

@@ -18,6 +18,8 @@ struct qn_run {
     enum qn_run_state state;
     int64_t number;
     int64_t due_ms;
+    int64_t begun_ms;
+    bool is_left; /* its client has hung up */
     int64_t attempt;
     void *owner;
     struct qn_arena arena; /* of the texts below */

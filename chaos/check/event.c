@@ -24,6 +24,7 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_WORK_BEGIN] = "work.begin",
     [QN_CHECK_WORK_COMMIT] = "work.commit",
     [QN_CHECK_WORK_REPLY] = "work.reply",
+    [QN_CHECK_WORK_LEFT] = "work.left",
     [QN_CHECK_WORK_ABORT] = "work.abort",
     [QN_CHECK_REJECT] = "reject",
     [QN_CHECK_RECONCILE] = "reconcile",

@@ -38,6 +38,7 @@ enum qn_check_kind {
     QN_CHECK_WORK_BEGIN,  /* a unit of work reached the sink: k, run, instance, attempt, ik, step */
     QN_CHECK_WORK_COMMIT, /* its effect is there; replayed: it was there before */
     QN_CHECK_WORK_REPLY,  /* status: what the consumer was answered */
+    QN_CHECK_WORK_LEFT,   /* the client hung up on its call, and nobody will read the answer */
     QN_CHECK_WORK_ABORT,  /* ended without an effect, reason */
     QN_CHECK_REJECT,      /* the consumer recorded that it will not work on k */
     QN_CHECK_RECONCILE,   /* the consumer recorded that it does not know what became of k */

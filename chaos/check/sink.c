@@ -101,7 +101,8 @@ static bool is_there(void *state, void *owner)
     char byte;
 
     (void)state;
-    return recv(socket_of(owner), &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+    ssize_t got = recv(socket_of(owner), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 static struct qn_str header(struct MHD_Connection *connection, const char *name)

@@ -90,3 +90,14 @@ Test(causes, what_a_rule_or_a_lost_lease_refused_is_no_mistake)
     cr_expect_eq(judgement.refusal_count, 0);
     cr_expect_eq(judgement.outcome, QN_OUTCOME_INFO, "%s", judgement.text);
 }
+
+Test(causes, a_call_that_was_given_up_is_no_handler_that_still_runs)
+{
+    judge("lease-cover-broken-left");
+    cr_expect_not_null(strstr(judgement.text, "the consumer had given its call up after 3.0 s"),
+                       "%s", judgement.text);
+    forget();
+    judge("lease-cover-broken");
+    cr_expect_not_null(strstr(judgement.text, "the handler was still running"), "%s",
+                       judgement.text);
+}

@@ -421,3 +421,24 @@ Test(effects, hung_call_ends_when_its_client_goes)
     cr_expect_eq(answers[1].status, 200);
     cr_expect_eq(qn_effects_open_count(effects), 0);
 }
+
+Test(effects, a_client_that_hangs_up_on_work_is_told_once_and_the_work_goes_on)
+{
+    size_t left = 0;
+
+    script.work_ms = 5000;
+    begin(0, "k-1", "k-1", 1, 1000);
+    client_is_there = false;
+    qn_effects_run(effects, 4000);
+    qn_effects_run(effects, 4010);
+    qn_effects_run(effects, 6000);
+    for (size_t i = 0; i < history.count; i++) {
+        const struct qn_check_event *event = &history.events[i];
+        if (event->kind == QN_CHECK_WORK_LEFT) {
+            left++;
+            cr_expect(qn_str_equal(event->detail->reason, QN_STR("after 3.0 s")));
+        }
+    }
+    cr_expect_eq(left, 1);
+    cr_expect(qn_effects_is_applied(effects, QN_STR("k-1")));
+}

@@ -123,3 +123,16 @@ def test_a_heartbeat_that_sqs_refuses_is_judged_as_one_and_the_refusal_is_told(t
     line = f"{refused['count']} ChangeMessageVisibility calls were refused: InvalidParameterValue: {refused['message']}"
     assert f"       | {line}\n" in answer.stdout, answer.stdout
     assert line in page.read_text() and line in ElementTree.parse(junit).find(".//failure").text
+
+
+# Waits a second for the sink, and then no longer; the message comes again.
+IMPATIENT = WRONG_HEARTBEAT.replace("urlopen(post)", "urlopen(post, timeout=1)").replace(
+    "except urllib.error.HTTPError:\n            pass", "except OSError:\n            pass").replace("done.wait(1)", "done.wait(600)")
+
+
+def test_a_call_of_the_sink_that_the_consumer_gives_up_stands_in_the_trace(tmp_path):
+    kept = tmp_path / "kept"
+    check(tmp_path, "--only", "lease.hung-handler-released", "--keep", str(kept), command=[sys.executable, "-c", IMPATIENT])
+    events = [json.loads(line) for line in (kept / "lease.hung-handler-released.jsonl").read_text().splitlines()]
+    left = [event for event in events if event["kind"] == "work.left"]
+    assert left and all(re.fullmatch(r"after 1\.\d s", event["reason"]) for event in left), left

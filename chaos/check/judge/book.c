@@ -274,6 +274,16 @@ static void end_run(struct qn_book *book, const struct qn_check_event *event)
     }
 }
 
+static void leave_run(struct qn_book *book, const struct qn_check_event *event)
+{
+    for (struct qn_handler *handler = *runs_of(book, event); handler != NULL;
+         handler = handler->next_of_run) {
+        if (handler->end == NULL && qn_str_equal(handler->begin->k, event->k)) {
+            handler->left = event;
+        }
+    }
+}
+
 static void feed_call(struct qn_book *book, const struct qn_check_event *event)
 {
     if (!qn_judge_is_call(book->in, event, QN_STR("ReceiveMessage")) ||
@@ -391,6 +401,9 @@ static void feed(struct qn_book *book, const struct qn_check_event *event)
         break;
     case QN_CHECK_WORK_BEGIN:
         begin_run(book, event);
+        break;
+    case QN_CHECK_WORK_LEFT:
+        leave_run(book, event);
         break;
     case QN_CHECK_WORK_COMMIT:
     case QN_CHECK_WORK_ABORT:

@@ -48,8 +48,9 @@ struct qn_lease {
 /* One unit of work at the sink. */
 struct qn_handler {
     const struct qn_check_event *begin;
-    const struct qn_check_event *end; /* commit or abort; NULL: open to the end */
-    struct qn_book_instance *owner;   /* NULL: unknown */
+    const struct qn_check_event *end;  /* commit or abort; NULL: open to the end */
+    const struct qn_check_event *left; /* its client hung up; NULL: it waited */
+    struct qn_book_instance *owner;    /* NULL: unknown */
     int64_t life;
     struct qn_lease *lease; /* NULL: it had none in this life, or it cannot be told */
     bool is_ambiguous;      /* it cannot be told */

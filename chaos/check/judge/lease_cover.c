@@ -2,10 +2,26 @@
  * the deletes: one that comes after its lease lapsed belongs to work that took longer. */
 #include "chaos/check/judge/book.h"
 
+#include <stdio.h>
+
+enum { TEXT_ROOM = 80 };
+
+/* What became of the handler by then: its call is open, or the consumer waits for it no longer. */
+static const char *tell_handler(const struct qn_handler *run, char text[TEXT_ROOM])
+{
+    if (run->left == NULL || run->left->seq > run->lease->ended->seq) {
+        return "and the handler was still running";
+    }
+    (void)snprintf(text, TEXT_ROOM, "and the consumer had given its call up after %.1f s",
+                   (double)(run->left->wt - run->begin->wt) / 1000);
+    return text;
+}
+
 static void judge_handlers(const struct qn_judge_input *in, struct qn_finding *finding)
 {
     for (const struct qn_handler *run = in->book->handlers; run != NULL; run = run->next) {
         const struct qn_lease *lease = run->lease;
+        char text[TEXT_ROOM];
         if (lease == NULL || lease->end != QN_LEASE_LAPSED || lease->is_excused ||
             qn_judge_is_excepted(in, run->begin->k)) {
             continue;
@@ -16,10 +32,10 @@ static void judge_handlers(const struct qn_judge_input *in, struct qn_finding *f
         if (is_during &&
             qn_finding_break(finding, QN_MUST,
                              "the lease of %.*s lapsed (seq %llu) %lld ms after its handler began "
-                             "(seq %llu), and the handler was still running",
+                             "(seq %llu), %s",
                              QN_STR_ARG(run->begin->k), (unsigned long long)lease->ended->seq,
                              (long long)(lease->ended->vt - run->begin->vt),
-                             (unsigned long long)run->begin->seq)) {
+                             (unsigned long long)run->begin->seq, tell_handler(run, text))) {
             qn_finding_witness(finding, lease->grant->seq);
             qn_finding_witness(finding, run->begin->seq);
             qn_finding_witness(finding, lease->ended->seq);

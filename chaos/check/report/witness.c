@@ -52,6 +52,10 @@ static void describe_work(const struct qn_check_event *event, const char *who, s
                              event->replayed ? "was there already" : "committed", who,
                              qn_str_is_none(event->ik) ? ", no Idempotency-Key" : "");
         break;
+    case QN_CHECK_WORK_LEFT:
+        qn_buf_append_format(buf, "%s gives up its call for %.*s, %.*s", who, QN_STR_ARG(event->k),
+                             QN_STR_ARG(event->detail->reason));
+        break;
     default:
         qn_buf_append_format(buf, "work on %.*s ends without an effect: %.*s", QN_STR_ARG(event->k),
                              QN_STR_ARG(event->detail->reason));
@@ -146,6 +150,7 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     switch (event->kind) {
     case QN_CHECK_WORK_BEGIN:
     case QN_CHECK_WORK_COMMIT:
+    case QN_CHECK_WORK_LEFT:
     case QN_CHECK_WORK_ABORT:
         describe_work(event, who, buf);
         break;
@@ -238,6 +243,7 @@ static bool is_told(const struct story *story, const struct qn_check_event *even
     case QN_CHECK_MSG_DUPCOPY:
     case QN_CHECK_WORK_BEGIN:
     case QN_CHECK_WORK_COMMIT:
+    case QN_CHECK_WORK_LEFT:
     case QN_CHECK_WORK_ABORT:
     case QN_CHECK_REJECT:
         return !event->undone && has_key(story, event->k);
