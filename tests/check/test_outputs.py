@@ -93,3 +93,13 @@ def test_a_broken_item_names_its_scenarios():
     answer = run("judge", "--checklist", str(TRACES / "once-broken.jsonl"))
     assert answer.returncode == 1
     assert re.search(r"^  broken    .*: test", answer.stdout, re.M), answer.stdout
+
+
+@pytest.mark.parametrize("trace, word", [("lapsed", "open"), ("unneeded", "open"), ("kept", "held")])
+def test_what_was_noticed_for_information_alone_is_not_called_held(tmp_path, trace, word):
+    """A lease that lapsed under a consumer that never said that it extends any is no point that held."""
+    text = (TRACES / f"verdict-heartbeat-{trace}.jsonl").read_text()
+    seen = tmp_path / "seen.jsonl"
+    seen.write_text(text.replace('"id":"test"', '"id":"lease.heartbeat-extends"', 1))
+    answer = run("judge", "--checklist", str(seen))
+    assert re.search(rf"^  {word}\s+Extension: long work extends its lease", answer.stdout, re.M), answer.stdout

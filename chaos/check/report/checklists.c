@@ -30,12 +30,22 @@ static bool is_named(const json_t *patterns, struct qn_str id)
     return false;
 }
 
-static enum mark of_outcome(enum qn_outcome outcome)
+/* One that is for information holds where nothing was noticed; another one that came to no more
+ * than that has seen what it does not count, or nothing. */
+static enum mark of_info(const struct qn_report_entry *entry)
 {
-    switch (outcome) {
+    bool is_noticed = qn_judgement_first_broken(&entry->result.judgement, QN_INFO) != NULL;
+
+    return qn_str_equal(entry->scenario->severity, QN_STR("info")) && !is_noticed ? HELD : OPEN;
+}
+
+static enum mark of_outcome(const struct qn_report_entry *entry)
+{
+    switch (entry->result.judgement.outcome) {
     case QN_OUTCOME_PASS:
-    case QN_OUTCOME_INFO:
         return HELD;
+    case QN_OUTCOME_INFO:
+        return of_info(entry);
     case QN_OUTCOME_WARN:
         return SHOULD;
     case QN_OUTCOME_FAIL:
@@ -57,8 +67,11 @@ static enum mark of_invariants(const json_t *names, const struct qn_judgement *j
         if (!is_named(names, qn_str_from_cstr(invariant->name))) {
             continue;
         }
-        if (invariant->finding.result == QN_RESULT_FAIL && invariant->severity != QN_INFO) {
-            mark = invariant->severity == QN_MUST ? BROKEN : SHOULD;
+        if (invariant->finding.result == QN_RESULT_FAIL) {
+            /* What is told for information was not held either. */
+            mark = invariant->severity == QN_MUST   ? BROKEN
+                   : invariant->severity == QN_INFO ? OPEN
+                                                    : SHOULD;
         } else if (invariant->finding.result == QN_RESULT_PASS) {
             mark = HELD;
         }
@@ -74,7 +87,7 @@ static enum mark look_at(const json_t *item, const struct qn_report_entry *entry
     const json_t *scenarios = json_object_get(item, "scenarios");
     const json_t *invariants = json_object_get(item, "invariants");
     const struct qn_judgement *judgement = &entry->result.judgement;
-    enum mark outcome = of_outcome(judgement->outcome);
+    enum mark outcome = of_outcome(entry);
 
     if (scenarios != NULL && !is_named(scenarios, entry->scenario->id)) {
         return NOT_SEEN;
@@ -83,8 +96,10 @@ static enum mark look_at(const json_t *item, const struct qn_report_entry *entry
         return scenarios != NULL ? outcome : NOT_SEEN;
     }
     enum mark mark = of_invariants(invariants, judgement);
+    bool has_verdict =
+        judgement->outcome == QN_OUTCOME_INFO || (outcome != OPEN && outcome != NOT_SEEN);
     /* Without a verdict nothing is held, and nothing broken. */
-    return mark != NOT_SEEN && (outcome == OPEN || outcome == NOT_SEEN) ? outcome : mark;
+    return mark != NOT_SEEN && !has_verdict ? outcome : mark;
 }
 
 static void append_evidence(const struct qn_report *report, const json_t *item, enum mark mark,
