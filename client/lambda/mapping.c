@@ -61,6 +61,14 @@ void qn_lambda_mapping_done(struct qn_lambda_mapping *mapping)
     mapping->queue = NULL;
 }
 
+static bool refuse_unknown(struct qn_error *err, const char *name)
+{
+    return refuse(err, name,
+                  strcmp(name, "EventSourceMappings") == 0
+                      ? "is a list of mappings; the file takes one of them"
+                      : "is no setting of an event source mapping that is known here");
+}
+
 bool qn_lambda_mapping_set(struct qn_lambda_mapping *mapping, const char *name, int64_t value,
                            struct qn_error *err)
 {
@@ -76,7 +84,17 @@ bool qn_lambda_mapping_set(struct qn_lambda_mapping *mapping, const char *name, 
         *(int64_t *)(void *)((char *)mapping + numbers[i].at) = value;
         return true;
     }
-    return refuse(err, name, "is no setting of an event source mapping that is known here");
+    return refuse_unknown(err, name);
+}
+
+static bool is_number(const char *name)
+{
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (strcmp(numbers[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool read_number(struct qn_lambda_mapping *mapping, const char *name, const json_t *value,
@@ -84,6 +102,9 @@ static bool read_number(struct qn_lambda_mapping *mapping, const char *name, con
 {
     if (json_is_null(value)) {
         return true;
+    }
+    if (!is_number(name)) {
+        return refuse_unknown(err, name);
     }
     if (!json_is_integer(value)) {
         return refuse(err, name, "takes a whole number");

@@ -75,6 +75,8 @@ def test_a_function_that_cannot_be_started_is_refused_before_the_first_receive(w
     ("{", "esm.json:1:"),
     ([], "is an object"),
     ({"BatchSizes": 10}, "BatchSizes is no setting of an event source mapping"),
+    ({"StartingPosition": "LATEST"}, "StartingPosition is no setting of an event source mapping"),
+    ({"EventSourceMappings": [{"BatchSize": 5}]}, "EventSourceMappings is a list of mappings; the file takes one of them"),
     ({"BatchSize": "10"}, "BatchSize takes a whole number"),
     ({"FunctionResponseTypes": ["Report"]}, 'may hold "ReportBatchItemFailures"'),
     ({"ScalingConfig": 5}, "ScalingConfig takes an object"),
