@@ -121,10 +121,13 @@ static bool hand_out(struct receiving *r, uint32_t slot)
     return true;
 }
 
-/* A fault: the message once more, as a copy of its own. */
+/* A fault: the message once more, as a copy of its own. That is a receive more, which one that has
+ * used up its receives does not have. */
 static void hand_out_copy(struct receiving *r, uint32_t slot)
 {
-    uint32_t copy = is_full(r)
+    bool is_last =
+        qn_redrive_target(r->tx->engine, r->queue, message_at(r->tx->engine, slot)) != NULL;
+    uint32_t copy = is_full(r) || is_last
                         ? SLOT_NONE
                         : qn_copy_make(r->tx, r->queue, slot, MESSAGE_VISIBLE, r->tx->now_ms);
 

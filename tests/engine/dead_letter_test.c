@@ -49,6 +49,21 @@ Test(dead_letter, DLQ_1_a_message_is_delivered_as_often_as_the_policy_says)
     cr_expect_str_eq(fixture_counts(&f, "dead"), "1 0 0");
 }
 
+Test(dead_letter, DLQ_1_a_fault_that_delivers_twice_adds_no_receive_beyond_the_policy)
+{
+    struct qn_verdict twice = {.kind = QN_VERDICT_DUP_IN_BATCH, .entry_mask = UINT64_MAX};
+
+    fixture_send(&f, "q", "m");
+    cr_expect_str_eq(take("q"), "m");
+    f.verdict = &twice;
+    cr_expect_str_eq(take("q"), "m"); /* its second one, and last */
+    f.verdict = NULL;
+    cr_expect_str_eq(count_of_first(), "2");
+    cr_expect_str_eq(take("q"), "");
+    cr_expect_str_eq(fixture_counts(&f, "dead"), "1 0 0");
+    cr_expect_str_eq(fixture_counts(&f, "q"), "0 0 0");
+}
+
 Test(dead_letter, DLQ_2_the_move_happens_at_the_receive_not_when_the_lease_ends)
 {
     fixture_send(&f, "q", "m");
