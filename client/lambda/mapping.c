@@ -20,6 +20,7 @@ static const struct {
     {"MemorySize", AT(memory_mib), 128, 10240},
     {"ReservedConcurrentExecutions", AT(reserved), 0, 1000000},
 };
+enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
 
 /* Of a mapping, and without a meaning here. */
 static const char *const ignored[] = {
@@ -69,32 +70,31 @@ static bool refuse_unknown(struct qn_error *err, const char *name)
                       : "is no setting of an event source mapping that is known here");
 }
 
+static size_t find_number(const char *name)
+{
+    size_t i = 0;
+
+    while (i < NUMBER_COUNT && strcmp(numbers[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
 bool qn_lambda_mapping_set(struct qn_lambda_mapping *mapping, const char *name, int64_t value,
                            struct qn_error *err)
 {
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (strcmp(numbers[i].name, name) != 0) {
-            continue;
-        }
-        if (value < numbers[i].min || value > numbers[i].max) {
-            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                           "%s takes a whole number from %lld to %lld, not %lld", name,
-                           (long long)numbers[i].min, (long long)numbers[i].max, (long long)value);
-        }
-        *(int64_t *)(void *)((char *)mapping + numbers[i].at) = value;
-        return true;
-    }
-    return refuse_unknown(err, name);
-}
+    size_t i = find_number(name);
 
-static bool is_number(const char *name)
-{
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (strcmp(numbers[i].name, name) == 0) {
-            return true;
-        }
+    if (i == NUMBER_COUNT) {
+        return refuse_unknown(err, name);
     }
-    return false;
+    if (value < numbers[i].min || value > numbers[i].max) {
+        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                       "%s takes a whole number from %lld to %lld, not %lld", name,
+                       (long long)numbers[i].min, (long long)numbers[i].max, (long long)value);
+    }
+    *(int64_t *)(void *)((char *)mapping + numbers[i].at) = value;
+    return true;
 }
 
 static bool read_number(struct qn_lambda_mapping *mapping, const char *name, const json_t *value,
@@ -103,7 +103,7 @@ static bool read_number(struct qn_lambda_mapping *mapping, const char *name, con
     if (json_is_null(value)) {
         return true;
     }
-    if (!is_number(name)) {
+    if (find_number(name) == NUMBER_COUNT) {
         return refuse_unknown(err, name);
     }
     if (!json_is_integer(value)) {
