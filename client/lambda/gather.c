@@ -223,3 +223,51 @@ void qn_lambda_release(struct qn_lambda_poller *poller, const json_t *records)
 {
     call_in_tens(poller, "ChangeMessageVisibilityBatch", records);
 }
+
+/* ---- order ---- */
+
+static const char *group_of(const json_t *record)
+{
+    return json_string_value(
+        json_object_get(json_object_get(record, "attributes"), "MessageGroupId"));
+}
+
+static bool has_group(const json_t *records, const char *group)
+{
+    size_t i;
+    json_t *record;
+
+    json_array_foreach(records, i, record)
+    {
+        const char *other = group_of(record);
+        if (group != NULL && other != NULL && strcmp(group, other) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void qn_lambda_release_behind(struct qn_lambda_poller *poller, const json_t *left)
+{
+    json_t *behind = json_array();
+    json_t *others = json_array();
+    size_t i;
+    json_t *record;
+
+    json_array_foreach(poller->waiting, i, record)
+    {
+        bool is_behind = poller->lambda->queue.is_fifo && has_group(left, group_of(record));
+        (void)json_array_append(is_behind ? behind : others, record);
+    }
+    size_t count = json_array_size(behind);
+    if (count > 0) {
+        qn_lambda_release(poller, behind);
+        qn_lambda_tell_take(poller->lambda, "released",
+                            json_pack("{s: I}", "records", (json_int_t)count),
+                            "%zu message%s released: a message before %s in its group comes again",
+                            count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
+    }
+    json_decref(behind);
+    json_decref(poller->waiting);
+    poller->waiting = others;
+}

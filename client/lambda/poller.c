@@ -228,6 +228,7 @@ static void leave(struct qn_lambda_poller *poller, const json_t *records)
                         count, count == 1 ? "" : "s");
     (void)qn_lambda_report_take(poller->reporter, "throttled",
                                 json_pack("{s: o}", "ids", qn_lambda_ids_of(records)));
+    qn_lambda_release_behind(poller, records);
 }
 
 /* Deletes what is done. */
@@ -247,6 +248,7 @@ static void settle(struct qn_lambda_poller *poller, const struct qn_lambda_invoc
         (void)json_array_clear(done);
     }
     qn_lambda_delete(poller, done);
+    qn_lambda_release_behind(poller, left);
     tell_end(poller, invocation, outcome, left, count, qn_clock_monotonic_ms() - begun_ms);
     adapt(poller->lambda, outcome->end != QN_LAMBDA_END_RETURNED);
     json_decref(done);

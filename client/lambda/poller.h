@@ -56,6 +56,9 @@ json_t *qn_lambda_gather(struct qn_lambda_poller *poller);
 void qn_lambda_delete(struct qn_lambda_poller *poller, const json_t *records);
 /* Makes them visible at once. */
 void qn_lambda_release(struct qn_lambda_poller *poller, const json_t *records);
+/* Of a FIFO queue: gives back what was received with the records that are left, did not fit into
+ * their event, and comes behind one of them in its group. */
+void qn_lambda_release_behind(struct qn_lambda_poller *poller, const json_t *left);
 
 /* ---- what is told, on stderr ---- */
 

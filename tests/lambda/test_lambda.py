@@ -179,6 +179,27 @@ def test_fifo_keeps_the_order_of_a_group_and_one_batch_of_it_at_a_time(world):
         assert [json.loads(record["body"])["i"] for record in records] == list(range(6))
 
 
+@pytest.mark.parametrize("options, word", [((REPORT,), "fail-once"), ((), "raise")])
+def test_what_did_not_fit_beside_a_message_that_fails_waits_behind_it_in_its_group(world, options, word):
+    """Seven of the eight do not fit into one event: what is left of the receive is no batch of its own."""
+    world.queue("q.fifo")
+    padding = "x" * 1000000
+    for number in range(7):
+        do = {"do": word, "once": True} if number == 0 else {}
+        world.send({**do, "a": number, "padding": padding}, group="a")
+    world.send({"b": 0, "padding": padding}, group="b")
+    world.start(*options)
+    world.until(lambda: len(world.told()) == 2)
+    assert world.told()[0]["records"] == 6
+    assert [json.loads(body).get("b") for body in bodies(world.seen())[1]] == [0]
+    (released,) = world.told("released")
+    assert released["records"] == 1
+    world.server.advance_ms(30500)
+    world.until(lambda: world.counts() == (0, 0))
+    order = [json.loads(body)["a"] for batch in bodies(world.seen())[2:] for body in batch]
+    assert order == ([0, 6] if options else list(range(7)))
+
+
 def test_no_more_run_at_once_than_the_mapping_allows(world):
     world.queue()
     world.send(*[{"do": "slow", "s": 0.3, "i": i} for i in range(6)])
