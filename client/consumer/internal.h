@@ -92,6 +92,9 @@ void quern_tell(struct quern_consumer *consumer, const char *level, const char *
                 json_t *fields_take);
 /* The ids of a message, for a line about it. */
 json_t *quern_tell_ids(const struct quern_delivery *delivery);
+/* What went wrong, after the fields. */
+void quern_tell_failure(struct quern_consumer *consumer, const char *event, json_t *fields_take,
+                        const struct quern_error *err);
 void quern_tell_error(struct quern_consumer *consumer, const char *event,
                       const struct quern_error *err);
 void quern_tell_metrics(struct quern_consumer *consumer);

@@ -67,11 +67,18 @@ json_t *quern_tell_ids(const struct quern_delivery *d)
     return fields;
 }
 
+void quern_tell_failure(struct quern_consumer *c, const char *event, json_t *fields_take,
+                        const struct quern_error *err)
+{
+    json_object_set_new(fields_take, "code", json_string(err->code));
+    json_object_set_new(fields_take, "message", json_string(err->message));
+    json_object_set_new(fields_take, "status", json_integer(err->http_status));
+    quern_tell(c, "warn", event, fields_take);
+}
+
 void quern_tell_error(struct quern_consumer *c, const char *event, const struct quern_error *err)
 {
-    quern_tell(c, "warn", event,
-               json_pack("{s:s, s:s, s:i}", "code", err->code, "message", err->message, "status",
-                         err->http_status));
+    quern_tell_failure(c, event, json_object(), err);
 }
 
 void quern_consumer_count(struct quern_consumer *c, struct quern_counters *ret_counters)

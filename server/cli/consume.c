@@ -76,14 +76,14 @@ static bool duration(const struct qn_options *given, size_t row, int64_t *ret_ms
                    "--%s must be a time such as 30s or 500ms, not %s", options[row].name, text);
 }
 
-/* Whoever does not ask for an interval gets one that fits the lease, however short. */
+/* One that fits the lease, however short: half of it at most, and 5 s less than a longer one. */
 static bool heartbeat(const struct qn_options *given, struct quern_consumer_options *o,
                       struct qn_error *err)
 {
     const char *text = qn_options_text(given, HEARTBEAT);
 
+    o->allows_short_leases = true;
     if (text == NULL || strcmp(text, "auto") == 0) {
-        o->allows_short_leases = true;
         return true;
     }
     if (strcmp(text, "off") == 0) {
@@ -120,48 +120,6 @@ static bool read_options(const struct qn_options *given, struct quern_consumer_o
            rate(given, &o->rate_per_s, err) &&
            number(given, CIRCUIT, 0, INT32_MAX, &o->circuit_failures, err) &&
            number(given, TENANT_WORKERS, 0, 1024, &o->tenant_workers, err);
-}
-
-/* ---- quarantine ---- */
-
-enum { ATTRIBUTES_MAX = 10 };
-
-/* With the attributes that it came with, and why it is here. */
-bool qn_consume_quarantine(void *state, const struct quern_delivery *delivery, const char *reason)
-{
-    const struct qn_consume *consume = state;
-    const struct quern_received *received = quern_delivery_received(delivery);
-    const struct quern_options connection = {.endpoint = consume->endpoint,
-                                             .region = consume->region};
-    bool is_fifo = qn_str_ends_with(qn_str_from_cstr(consume->quarantine), QN_STR(".fifo"));
-    const char *group = quern_delivery_group(delivery);
-    struct quern_attribute attributes[ATTRIBUTES_MAX];
-    size_t count = 0;
-    struct quern_client *client = NULL;
-    struct quern_error err;
-
-    while (count < received->attribute_count && count < ATTRIBUTES_MAX) {
-        attributes[count] = received->attributes[count];
-        count++;
-    }
-    if (count < ATTRIBUTES_MAX) {
-        attributes[count++] =
-            (struct quern_attribute){.name = "quern.reason", .data_type = "String", .text = reason};
-    }
-    const struct quern_message message = {
-        .body = received->body,
-        .body_len = received->body_len,
-        .group_id = group != NULL || !is_fifo ? group : "quarantine",
-        .deduplication_id = is_fifo ? received->message_id : NULL,
-        .delay_s = QUERN_NOT_GIVEN,
-        .attributes = attributes,
-        .attribute_count = count,
-        .trace_header = quern_received_system(received, "AWSTraceHeader"),
-    };
-    bool ok = quern_client_new(&connection, &client, &err) &&
-              quern_send_message(client, consume->quarantine, &message, NULL, &err);
-    quern_client_free(client);
-    return ok;
 }
 
 /* ---- signals ---- */

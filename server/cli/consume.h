@@ -2,6 +2,7 @@
 #ifndef QN_CLI_CONSUME_H
 #define QN_CLI_CONSUME_H
 
+#include <jansson.h>
 #include <stdatomic.h>
 
 #include "client/quern_consumer.h"
@@ -27,13 +28,29 @@ struct qn_consume {
  * back. A command that is no longer there stops the consumer: else each message would be
  * received until it is a dead letter. */
 struct quern_result qn_consume_handle(void *consume, struct quern_delivery *delivery);
-/* Sends the message with its attributes to the quarantine. */
+/* consume_quarantine.c: sends the message to the quarantine, with its attributes and why it is
+ * there as far as that queue takes them. What was left out, and a failure, are told in a line. */
 bool qn_consume_quarantine(void *consume, const struct quern_delivery *delivery,
                            const char *reason);
 
-/* consume_environment.c: the environment of the command; free with qn_consume_environment_free. */
-char **qn_consume_environment(const struct qn_consume *consume,
-                              const struct quern_delivery *delivery, char *const *inherited);
-void qn_consume_environment_free(char **environment);
+/* consume_environment.c: what a command learns of its message beside the body. */
+struct qn_consume_environment {
+    char **texts; /* ends in NULL */
+    size_t count;
+    int *files; /* which the command inherits: attributes that were too long */
+    size_t file_count;
+    json_t *in_files; /* their names */
+};
+
+/* Of one variable, with its name and the byte at its end. Source: execve(2), MAX_ARG_STRLEN. */
+enum { QN_CONSUME_VARIABLE_MAX = 128 * 1024 };
+
+/* An attribute that makes a variable longer than longest is given in a file, and the variable with
+ * _FILE at its end says where. 0, or errno: there is no room for the files. */
+int qn_consume_environment_init(struct qn_consume_environment *environment,
+                                const struct qn_consume *consume,
+                                const struct quern_delivery *delivery, char *const *inherited,
+                                size_t longest);
+void qn_consume_environment_done(struct qn_consume_environment *environment);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client/consumer/internal.h"
 #include "server/base/clock.h"
 #include "server/cli/consume.h"
 
@@ -19,6 +20,7 @@ enum {
     KILLED_MS = 400,     /* then nothing runs any more, even if nobody has reaped it */
     LOOK_MS = 5,         /* how often to look for what a command left behind */
     TICK_MS = 20,        /* how often to look where the kernel cannot tell */
+    TOGETHER_MAX = 256,  /* of a variable, when they are too long together */
     NOT_STARTED = 127
 };
 
@@ -34,7 +36,8 @@ struct process {
 };
 
 /* In the new process, between fork and exec: nothing that allocates. */
-static _Noreturn void become(const struct qn_consume *consume, char **environment, int stdin_fd,
+static _Noreturn void become(const struct qn_consume *consume,
+                             const struct qn_consume_environment *environment, int stdin_fd,
                              int report_fd)
 {
     sigset_t none;
@@ -45,7 +48,10 @@ static _Noreturn void become(const struct qn_consume *consume, char **environmen
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)dup2(stdin_fd, STDIN_FILENO);
-    (void)execvpe(consume->command[0], consume->command, environment);
+    for (size_t i = 0; i < environment->file_count; i++) {
+        (void)fcntl(environment->files[i], F_SETFD, 0);
+    }
+    (void)execvpe(consume->command[0], consume->command, environment->texts);
     int reason = errno;
     (void)!write(report_fd, &reason, sizeof(reason));
     _exit(NOT_STARTED);
@@ -70,7 +76,8 @@ static void close_both(const int ends[2])
 }
 
 /* 0, or errno. */
-static int start(const struct qn_consume *consume, char **environment, struct process *process)
+static int start(const struct qn_consume *consume, const struct qn_consume_environment *environment,
+                 struct process *process)
 {
     int ends[2];
     int report[2];
@@ -265,14 +272,41 @@ static struct quern_result not_started(struct qn_consume *consume, int reason)
     return result;
 }
 
+static void tell_files(const struct qn_consume *consume, const struct quern_delivery *delivery,
+                       const struct qn_consume_environment *environment)
+{
+    json_t *fields = quern_tell_ids(delivery);
+
+    json_object_set(fields, "names", environment->in_files);
+    quern_tell(consume->consumer, "info", "attributes.in_files", fields);
+}
+
+/* 0, or errno. */
+static int start_with(const struct qn_consume *consume, const struct quern_delivery *delivery,
+                      size_t longest, struct process *process)
+{
+    struct qn_consume_environment environment;
+    int reason = qn_consume_environment_init(&environment, consume, delivery, environ, longest);
+
+    if (reason == 0) {
+        reason = start(consume, &environment, process);
+    }
+    if (reason == 0 && environment.file_count > 0) {
+        tell_files(consume, delivery, &environment);
+    }
+    qn_consume_environment_done(&environment);
+    return reason;
+}
+
 struct quern_result qn_consume_handle(void *state, struct quern_delivery *delivery)
 {
     struct qn_consume *consume = state;
-    char **environment = qn_consume_environment(consume, delivery, environ);
     struct process process = {.cancel_fd = quern_delivery_cancel_fd(delivery)};
 
     process.body = quern_delivery_body(delivery, &process.left);
-    int reason = start(consume, environment, &process);
-    qn_consume_environment_free(environment);
+    int reason = start_with(consume, delivery, QN_CONSUME_VARIABLE_MAX, &process);
+    if (reason == E2BIG) { /* all together: how much is borne depends on the limit of the stack */
+        reason = start_with(consume, delivery, TOGETHER_MAX, &process);
+    }
     return reason == 0 ? result_of(wait_for_end(consume, &process)) : not_started(consume, reason);
 }

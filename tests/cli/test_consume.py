@@ -1,6 +1,8 @@
 """`quern consume`: any command becomes a consumer."""
+import base64
 import json
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -28,10 +30,10 @@ def send(quern):
 
 
 class Consumer:
-    def __init__(self, server, words):
+    def __init__(self, server, words, **how):
         self.process = subprocess.Popen([process.program(), "consume", *words], text=True,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                        env=environment(AWS_ENDPOINT_URL=server.endpoint))
+                                        env=environment(AWS_ENDPOINT_URL=server.endpoint), **how)
 
     def stop(self, number=signal.SIGTERM):
         """Exit code and the lines that it wrote."""
@@ -45,8 +47,8 @@ class Consumer:
 def consume(server):
     started = []
 
-    def start_one(*words):
-        started.append(Consumer(server, words))
+    def start_one(*words, **how):
+        started.append(Consumer(server, words, **how))
         return started[-1]
 
     yield start_one
@@ -111,10 +113,116 @@ def test_exit_code_65_goes_to_the_quarantine(server, quern, send, consume, tmp_p
     one = consume("orders", "--quarantine", "kept", *script(tmp_path, "exit 65"))
     until(lambda: counts(server, "orders") == 0)
     assert one.stop()[0] == 0
-    kept = json.loads(quern("receive", "kept", "--json").stdout)
-    message = kept["Messages"][0] if isinstance(kept, dict) else kept[0]
+    message = received(quern, "kept")
     assert message["Body"] == "bad"
     assert message["MessageAttributes"]["quern.reason"]["StringValue"] == "exit code 65"
+
+
+def received(quern, queue):
+    kept = json.loads(quern("receive", queue, "--json").stdout)
+    return kept["Messages"][0] if isinstance(kept, dict) else kept[0]
+
+
+def send_with(server, queue, body, **attributes):
+    client = Client(server)
+    answer = client.call("json", "SendMessage", {"QueueUrl": server.endpoint + "/000000000000/" + queue, "MessageBody": body,
+                                                 "MessageAttributes": attributes})
+    client.close()
+    assert answer.status == 200, answer
+
+
+def text(value):
+    return {"DataType": "String", "StringValue": value}
+
+
+FULL = 1024 * 1024  # bytes of a message, its attributes included
+
+
+@pytest.mark.parametrize("attributes, kept, left_out", [
+    ({}, set(), ["quern.reason"]),
+    ({"tenant": text("A")}, {"tenant"}, ["quern.reason"]),
+], ids=["none", "one"])
+def test_a_message_of_maximum_size_is_put_away_without_what_does_not_fit(server, quern, consume, tmp_path, attributes, kept,
+                                                                         left_out):
+    own = sum(len(name) + len("String") + len(one["StringValue"]) for name, one in attributes.items())
+    send_with(server, "orders", "x" * (FULL - own), **attributes)
+    one = consume("orders", "--quarantine", "kept", *script(tmp_path, "exit 65"))
+    until(lambda: counts(server, "orders") == 0)
+    code, lines = one.stop()
+    message = received(quern, "kept")
+    assert (code, len(message["Body"])) == (0, FULL - own)
+    assert set(message.get("MessageAttributes", {})) == kept
+    (told,) = [line for line in lines if line["event"] == "quarantine.shortened"]
+    assert (told["left_out"], told["level"], len(told["message_id"])) == (left_out, "warn", 36)
+
+
+def test_a_message_that_a_smaller_quarantine_takes_without_attributes_goes_without_them(server, quern, consume, tmp_path):
+    client = Client(server)
+    client.call("json", "SetQueueAttributes", {"QueueUrl": server.endpoint + "/000000000000/kept",
+                                               "Attributes": {"MaximumMessageSize": "1024"}})
+    client.close()
+    send_with(server, "orders", "x" * 1024, tenant=text("A"))
+    one = consume("orders", "--quarantine", "kept", *script(tmp_path, "exit 65"))
+    until(lambda: counts(server, "orders") == 0)
+    _, lines = one.stop()
+    assert "MessageAttributes" not in received(quern, "kept")
+    assert [line["left_out"] for line in lines if line["event"] == "quarantine.shortened"] == [["tenant", "quern.reason"]]
+
+
+def test_a_message_that_cannot_be_put_away_is_told_and_not_deleted(server, consume, tmp_path):
+    client = Client(server)
+    client.call("json", "SetQueueAttributes", {"QueueUrl": server.endpoint + "/000000000000/kept",
+                                               "Attributes": {"MaximumMessageSize": "1024"}})
+    client.close()
+    send_with(server, "orders", "x" * 1025)
+    one = consume("orders", "--quarantine", "kept", *script(tmp_path, "echo >>$out/calls; exit 65"))
+    until(lambda: (tmp_path / "calls").exists() and len((tmp_path / "calls").read_text()) >= 2)
+    _, lines = one.stop()
+    told = [line for line in lines if line["event"] == "quarantine.failed"]
+    assert told and told[0]["code"] == "InvalidParameterValueException" and "1024" in told[0]["message"]
+    assert told[0]["queue"].endswith("/kept") and len(told[0]["message_id"]) == 36 and told[0]["receive_count"] == 1
+    assert (counts(server, "orders"), counts(server, "kept")) == (1, 0)
+
+
+def test_an_attribute_too_long_for_the_environment_is_given_in_a_file(server, consume, tmp_path):
+    long = "\u20ac" * 70_000
+    binary = bytes(range(256)) * 600
+    send_with(server, "orders", "m", long=text(long), short=text("s"),
+              blob={"DataType": "Binary", "BinaryValue": base64.b64encode(binary).decode()})
+    one = consume("orders", *script(tmp_path, """
+        cat "$QUERN_ATTRIBUTE_LONG_FILE" >$out/long
+        cat <"$QUERN_ATTRIBUTE_BLOB_FILE" >$out/blob
+        env | grep ^QUERN_ATTRIBUTE | cut -d= -f1 | sort >$out/env"""))
+    until(lambda: counts(server, "orders") == 0)
+    code, lines = one.stop()
+    assert code == 0
+    assert (tmp_path / "long").read_text() == long
+    assert (tmp_path / "blob").read_bytes() == binary
+    assert (tmp_path / "env").read_text().split() == ["QUERN_ATTRIBUTE_BLOB_FILE", "QUERN_ATTRIBUTE_LONG_FILE",
+                                                      "QUERN_ATTRIBUTE_SHORT"]
+    (told,) = [line for line in lines if line["event"] == "attributes.in_files"]
+    assert (sorted(told["names"]), len(told["message_id"])) == (["blob", "long"], 36)
+
+
+@pytest.mark.parametrize("size, variable", [(131_071 - len("QUERN_ATTRIBUTE_A="), "QUERN_ATTRIBUTE_A"),
+                                            (131_072 - len("QUERN_ATTRIBUTE_A="), "QUERN_ATTRIBUTE_A_FILE")])
+def test_what_the_environment_bears_stays_there(server, consume, tmp_path, size, variable):
+    send_with(server, "orders", "m", a=text("x" * size))
+    one = consume("orders", *script(tmp_path, "env | grep ^QUERN_ATTRIBUTE | cut -d= -f1 >$out/env"))
+    until(lambda: counts(server, "orders") == 0)
+    assert one.stop()[0] == 0
+    assert (tmp_path / "env").read_text().split() == [variable]
+
+
+def test_attributes_that_are_too_long_together_are_given_in_files(server, consume, tmp_path):
+    names = [chr(ord("a") + n) for n in range(8)]
+    send_with(server, "orders", "m", **{name: text(name * 100_000) for name in names})
+    limit = lambda: resource.setrlimit(resource.RLIMIT_STACK, (1024 * 1024,) * 2)  # so 256 KiB of environment
+    one = consume("orders", *script(tmp_path, 'cat $(env | grep ^QUERN_ATTRIBUTE_._FILE= | cut -d= -f2) | wc -c >$out/size'),
+                  preexec_fn=limit)
+    until(lambda: counts(server, "orders") == 0)
+    assert one.stop()[0] == 0
+    assert (tmp_path / "size").read_text().strip() == "800000"
 
 
 def test_exit_code_65_without_a_quarantine_is_left_to_the_redrive_policy(server, send, consume, tmp_path):
@@ -300,6 +408,15 @@ def test_a_command_that_goes_away_ends_the_consumer_and_leaves_the_messages(serv
 def test_a_heartbeat_that_comes_too_late_for_the_queue_is_refused(server):
     said = refused("consume", "orders", "--heartbeat", "26s", "--", "true", AWS_ENDPOINT_URL=server.endpoint)
     assert "25000 ms" in said
+
+
+def test_a_heartbeat_for_a_short_lease_is_borne_up_to_half_of_it(server, consume):
+    one = consume("orders", "--visibility", "4", "--heartbeat", "2s", "--", "true")
+    assert json.loads(one.process.stderr.readline())["to"] == "running"
+    assert one.stop()[0] == 0
+    said = refused("consume", "orders", "--visibility", "4", "--heartbeat", "2001ms", "--", "true",
+                   AWS_ENDPOINT_URL=server.endpoint)
+    assert said.endswith(": a heartbeat every 2001 ms is too late for a visibility timeout of 4 s: at most every 2000 ms\n")
 
 
 @pytest.mark.parametrize("both", [("orders", "orders"), ("orders", "{}orders"), ("{}orders", "orders"), ("{}orders", "{}orders")],
