@@ -219,11 +219,14 @@ struct quern_consumer_options {
      * cannot undo the deletion. */
     void (*on_finished)(void *state, const struct quern_delivery *delivery);
     void (*on_state)(void *state, enum quern_state from, enum quern_state to);
+    /* The first receive was answered: once. For who tells others that it is ready. With it that
+     * receive waits for 1 s at most, so that an empty queue does not hold up the news. */
+    void (*on_ready)(void *state);
     /* Every metrics_interval_ms (0: 10,000), and once at the end. */
     void (*on_metrics)(void *state, const struct quern_counters *counters);
     int64_t metrics_interval_ms;
     /* A line of JSON without a line feed: ids and numbers, never a payload. NULL: stderr. From
-     * several threads, never two at a time. */
+     * several threads, never two at a time. The guide lists the events. */
     void (*on_log)(void *state, const char *line);
     bool is_quiet; /* no lines at all */
 
@@ -251,6 +254,12 @@ void quern_consumer_free(struct quern_consumer *consumer);
 enum quern_state quern_consumer_state(struct quern_consumer *consumer);
 /* Receiving, or able to: false while starting, stopping, or when receives fail. */
 bool quern_consumer_is_ready(struct quern_consumer *consumer);
+/* Milliseconds since something last happened: a receive or an extension was answered, well or not,
+ * or a handler began or ended; before, since quern_consumer_new. For a liveness probe. One that
+ * works as it should stays below the longest of these: 10 s more than wait_s, the heartbeat
+ * interval, circuit_open_ms and, without extensions, the visibility timeout. One whose handlers all
+ * hang goes past it, work_max_ms after they began. Twice that is a good limit. */
+int64_t quern_consumer_turn_age_ms(struct quern_consumer *consumer);
 void quern_consumer_count(struct quern_consumer *consumer, struct quern_counters *ret_counters);
 
 /* ---- how many workers ---- */

@@ -102,7 +102,6 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
     size_t deleted_count = 0;
     struct quern_batch *answer = NULL;
     struct quern_error err;
-    bool has_failed = false;
 
     for (size_t i = 0; i < count; i++) {
         numbers[i] = batch[i]->handle_number;
@@ -111,9 +110,11 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
     bool ok = call(caller, batch, count, &answer, &err);
     for (size_t i = 0; i < count; i++) {
         bool failed = !ok || !answer->entries[i].is_done;
-        has_failed = has_failed || failed;
         if (ok && failed) {
             quern_entry_error(&answer->entries[i], &err);
+        }
+        if (failed) {
+            quern_note(c, is_deletion ? "deletion.failed" : "release.failed", batch[i], &err);
         }
         if (take_answer(c, batch[i], numbers[i], failed ? &err : NULL)) {
             batch[i]->is_in_call = true; /* nobody else takes it up meanwhile */
@@ -122,11 +123,7 @@ static void flush(struct quern_caller *caller, struct quern_delivery **batch, si
         }
     }
     quern_answer_free(answer);
-    if (has_failed) {
-        (void)pthread_mutex_unlock(&c->lock);
-        quern_tell_error(c, is_deletion ? "deletion.failed" : "release.failed", &err);
-        (void)pthread_mutex_lock(&c->lock);
-    }
+    (void)quern_tell_noted(c);
     finish(c, deleted, deleted_count);
     for (size_t i = 0; i < deleted_count; i++) {
         if (deleted[i]->handle_number == deleted_numbers[i]) {

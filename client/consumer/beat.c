@@ -53,13 +53,13 @@ static void extend(struct quern_caller *caller, struct quern_delivery **batch, s
         numbers[i] = batch[i]->handle_number;
     }
     bool ok = call(caller, batch, count, &answer, &err);
-    bool has_failed = !ok;
+    c->turned_at_ms = quern_consumer_now_ms(c);
     for (size_t i = 0; i < count; i++) {
         if (answer != NULL && !answer->entries[i].is_done) {
             quern_entry_error(&answer->entries[i], &err);
-            has_failed = true;
         }
         if (!ok || (answer != NULL && !answer->entries[i].is_done)) {
+            quern_note(c, "extension.failed", batch[i], &err);
             quern_lease_failed(&c->hand, batch[i], numbers[i], &err, quern_consumer_now_ms(c));
         } else {
             quern_lease_extended(&c->hand, batch[i], numbers[i], asked_at_ms);
@@ -68,11 +68,7 @@ static void extend(struct quern_caller *caller, struct quern_delivery **batch, s
     quern_answer_free(answer);
     (void)pthread_cond_broadcast(&c->acks); /* a deletion may have waited for the answer */
     quern_consumer_wake(c);
-    if (has_failed) {
-        (void)pthread_mutex_unlock(&c->lock);
-        quern_tell_error(c, "extension.failed", &err);
-        (void)pthread_mutex_lock(&c->lock);
-    }
+    (void)quern_tell_noted(c);
 }
 
 void *quern_beat_loop(void *state)
@@ -92,6 +88,9 @@ void *quern_beat_loop(void *state)
         }
         if (count > 0) {
             extend(caller, batch, count);
+            continue;
+        }
+        if (quern_tell_noted(c)) {
             continue;
         }
         /* What arrives meanwhile is not due sooner than this. */

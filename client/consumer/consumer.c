@@ -151,6 +151,7 @@ static void set_hand(struct quern_consumer *c)
         .delete_lag_ms = o->delete_lag_ms,
         .tenant = o->tenant,
         .state = o->state,
+        .on_lapse = quern_note_lapse,
         .circuit = {.failures_max = o->circuit_failures, .open_ms = o->circuit_open_ms},
     };
     quern_bucket_init(&c->hand.bucket, o->rate_per_s, o->rate_burst, quern_consumer_now_ms(c));
@@ -304,6 +305,7 @@ bool quern_consumer_new(const struct quern_consumer_options *options,
     init_locks(c);
     qn_random_init(&c->random, checked.seed != 0 ? checked.seed : qn_random_fresh_seed(), 0, 0);
     set_hand(c);
+    c->turned_at_ms = quern_consumer_now_ms(c);
     c->workers = qn_memory_new_array((size_t)checked.workers, sizeof(*c->workers));
     if (!open_all(c, err)) {
         quern_consumer_free(c);
@@ -325,6 +327,7 @@ void quern_consumer_free(struct quern_consumer *c)
         quern_client_free(c->ackers[i].client);
     }
     quern_client_free(c->beater.client);
+    json_decref(c->noted);
     qn_memory_free(c->workers);
     if (c->stop_fd >= 0) {
         (void)close(c->stop_fd);

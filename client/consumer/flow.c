@@ -93,7 +93,9 @@ static void drop_lapsed(struct quern_hand *hand, int64_t now_ms)
     for (d = TAILQ_FIRST(&hand->waiting); d != NULL; d = next) {
         next = TAILQ_NEXT(d, waiting);
         if (!d->is_beating && (d->is_lost || d->lease_end_ms - LEASE_MARGIN_MS <= now_ms)) {
-            hand->counters.lapses += d->is_lost ? 0 : 1;
+            if (!d->is_lost) {
+                quern_hand_lapse(hand, d);
+            }
             quern_hand_remove(hand, d);
         }
     }

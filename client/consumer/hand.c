@@ -217,6 +217,15 @@ void quern_hand_bury(struct quern_hand *hand, struct quern_delivery *d)
     }
 }
 
+void quern_hand_lapse(struct quern_hand *hand, struct quern_delivery *d)
+{
+    d->is_lost = true;
+    hand->counters.lapses++;
+    if (hand->on_lapse != NULL) {
+        hand->on_lapse(d);
+    }
+}
+
 void quern_delivery_cancel(struct quern_delivery *d)
 {
     const uint64_t one = 1;

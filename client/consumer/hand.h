@@ -82,6 +82,7 @@ struct quern_hand {
     int64_t beat_interval_ms; /* 0: no extensions */
     const char *(*tenant)(void *state, const struct quern_delivery *delivery);
     void *state;
+    void (*on_lapse)(struct quern_delivery *delivery); /* NULL: nobody is told */
     struct quern_bucket bucket;
     struct quern_circuit circuit;
 
@@ -144,6 +145,9 @@ void quern_hand_restore(struct quern_hand *hand, struct quern_delivery *delivery
 void quern_hand_remove(struct quern_hand *hand, struct quern_delivery *delivery);
 /* Takes out one that was only waiting for that. */
 void quern_hand_bury(struct quern_hand *hand, struct quern_delivery *delivery);
+
+/* Its lease is lost. */
+void quern_hand_lapse(struct quern_hand *hand, struct quern_delivery *delivery);
 
 /* Sets the flag, and wakes who waits at the descriptor. */
 void quern_delivery_cancel(struct quern_delivery *delivery);

@@ -41,6 +41,9 @@ struct quern_consumer {
     bool is_queue_gone;       /* and that ends this consumer */
     struct quern_error gone;  /* what was answered then */
     bool has_started;
+    bool is_ready_told;
+    int64_t turned_at_ms; /* when something last began or was answered */
+    json_t *noted;        /* lines for when the lock is free; NULL: none */
 
     pthread_mutex_t log_lock;
     struct quern_caller receivers[QUERN_RECEIVERS_MAX];
@@ -90,13 +93,21 @@ void quern_drain(struct quern_consumer *consumer);
  * with. */
 void quern_tell(struct quern_consumer *consumer, const char *level, const char *event,
                 json_t *fields_take);
-/* The ids of a message, for a line about it. */
+/* The ids of a message, for a line about it: those of the queue, and of its envelope once that is
+ * read. */
 json_t *quern_tell_ids(const struct quern_delivery *delivery);
 /* What went wrong, after the fields. */
 void quern_tell_failure(struct quern_consumer *consumer, const char *event, json_t *fields_take,
                         const struct quern_error *err);
 void quern_tell_error(struct quern_consumer *consumer, const char *event,
                       const struct quern_error *err);
+/* Under the lock: a line about a message, told by the next quern_tell_noted. err may be NULL. */
+void quern_note(struct quern_consumer *consumer, const char *event,
+                const struct quern_delivery *delivery, const struct quern_error *err);
+/* A lease was lost: a line about it. */
+void quern_note_lapse(struct quern_delivery *delivery);
+/* Under the lock, which is free meanwhile. Whether there was anything to tell. */
+bool quern_tell_noted(struct quern_consumer *consumer);
 void quern_tell_metrics(struct quern_consumer *consumer);
 
 #endif

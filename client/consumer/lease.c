@@ -47,8 +47,7 @@ bool quern_lease_interval(const struct quern_consumer_options *options, int64_t 
 
 static void lose(struct quern_hand *hand, struct quern_delivery *d)
 {
-    d->is_lost = true;
-    hand->counters.lapses++;
+    quern_hand_lapse(hand, d);
     if (d->is_running) {
         quern_delivery_cancel(d);
     }

@@ -2,7 +2,7 @@
 #include "client/consumer/internal.h"
 #include "server/base/clock.h"
 
-enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 5000, ATTEMPT_ID_CHARS = 37 };
+enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 5000, ATTEMPT_ID_CHARS = 37, FIRST_WAIT_S = 1 };
 
 static int64_t age_ms(const struct quern_received *received)
 {
@@ -87,6 +87,29 @@ static void lose_queue(struct quern_consumer *c, const struct quern_error *err)
     (void)pthread_mutex_lock(&c->lock);
 }
 
+/* Under the lock, which is free meanwhile. */
+static void tell_ready(struct quern_consumer *c)
+{
+    if (c->is_ready_told) {
+        return;
+    }
+    c->is_ready_told = true;
+    (void)pthread_mutex_unlock(&c->lock);
+    quern_tell(c, "info", "ready", json_pack("{s:s}", "queue", c->options.queue_url));
+    if (c->options.on_ready != NULL) {
+        c->options.on_ready(c->options.state);
+    }
+    (void)pthread_mutex_lock(&c->lock);
+}
+
+/* Whoever waits to be told that it is ready does not wait for an empty queue as well. */
+static int64_t wait_s(const struct quern_consumer *c)
+{
+    bool is_awaited = c->options.on_ready != NULL && !c->is_ready_told;
+
+    return is_awaited ? FIRST_WAIT_S : c->options.wait_s;
+}
+
 static void name_attempt(struct quern_consumer *c, char attempt_id[ATTEMPT_ID_CHARS])
 {
     uint8_t id[16];
@@ -102,7 +125,7 @@ static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[
     struct quern_consumer *c = caller->consumer;
     const struct quern_receive_options options = {
         .max_messages = asked,
-        .wait_s = c->options.wait_s,
+        .wait_s = wait_s(c),
         .visibility_s = c->options.visibility_s > 0 ? c->options.visibility_s : QUERN_NOT_GIVEN,
         .attempt_id = c->is_fifo ? attempt_id : NULL,
     };
@@ -115,9 +138,11 @@ static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[
         quern_receive_message(caller->client, c->options.queue_url, &options, &messages, &err);
     (void)pthread_mutex_lock(&c->lock);
     c->hand.promised -= asked;
+    c->turned_at_ms = quern_consumer_now_ms(c);
     if (ok) {
         admit(c, messages, asked);
         name_attempt(c, attempt_id);
+        tell_ready(c);
     } else if (quern_consumer_lacks_queue(c, &err)) {
         lose_queue(c, &err);
     } else if (!c->hand.is_draining) {

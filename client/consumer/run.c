@@ -93,6 +93,9 @@ bool quern_consumer_run(struct quern_consumer *c, struct quern_error *err)
     }
     enter(c, QUERN_DRAINING);
     quern_drain(c);
+    (void)pthread_mutex_lock(&c->lock);
+    (void)quern_tell_noted(c);
+    (void)pthread_mutex_unlock(&c->lock);
     quern_tell_metrics(c);
     enter(c, QUERN_STOPPED);
     if (c->is_queue_gone) {
@@ -132,4 +135,12 @@ bool quern_consumer_is_ready(struct quern_consumer *c)
     bool is_ready = c->state == QUERN_RUNNING && c->receive_failures == 0;
     (void)pthread_mutex_unlock(&c->lock);
     return is_ready;
+}
+
+int64_t quern_consumer_turn_age_ms(struct quern_consumer *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int64_t age_ms = quern_consumer_now_ms(c) - c->turned_at_ms;
+    (void)pthread_mutex_unlock(&c->lock);
+    return age_ms > 0 ? age_ms : 0;
 }

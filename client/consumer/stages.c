@@ -38,10 +38,20 @@ struct quern_result quern_ambiguous(const char *key)
 static bool read_envelope(const struct quern_consumer_options *o, struct quern_delivery *d,
                           char reason[QUERN_REASON_MAX])
 {
+    struct quern_envelope envelope;
+
     /* One that came again while it was given back has been read. */
-    return o->kinds == NULL || d->envelope.document != NULL ||
-           quern_envelope_read(d->received->body, d->received->body_len, o->kinds, o->kind_count,
-                               &d->envelope, reason);
+    if (o->kinds == NULL || d->envelope.document != NULL) {
+        return true;
+    }
+    if (!quern_envelope_read(d->received->body, d->received->body_len, o->kinds, o->kind_count,
+                             &envelope, reason)) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&d->consumer->lock); /* who writes a line about it looks there */
+    d->envelope = envelope;
+    (void)pthread_mutex_unlock(&d->consumer->lock);
+    return true;
 }
 
 static bool is_ours(const struct quern_consumer_options *o, struct quern_delivery *d,

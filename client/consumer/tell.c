@@ -48,31 +48,70 @@ void quern_tell(struct quern_consumer *c, const char *level, const char *event, 
     qn_buf_done(&line);
 }
 
-json_t *quern_tell_ids(const struct quern_delivery *d)
+/* Some sender wrote it: not more of it than a line bears. */
+static void set_text(json_t *fields, const char *name, const char *text)
 {
-    json_t *fields = json_pack("{s:s, s:I}", "message_id", d->id, "receive_count",
-                               (json_int_t)quern_delivery_receive_count(d));
+    size_t len = text != NULL ? strlen(text) : 0;
+
+    if (text == NULL) {
+        return;
+    }
+    if (len > QUERN_KEY_MAX) {
+        for (len = QUERN_KEY_MAX; ((unsigned char)text[len] & 0xc0) == 0x80; len--) {
+        } /* whole characters */
+    }
+    json_object_set_new(fields, name, json_stringn(text, len));
+}
+
+static void set_envelope(json_t *fields, const struct quern_envelope *e)
+{
+    set_text(fields, "envelope_id", e->message_id);
+    set_text(fields, "type", e->message_type);
+    json_object_set_new(fields, "version", json_integer(e->schema_version));
+    set_text(fields, "key", e->idempotency_key);
+    set_text(fields, "tenant", e->tenant_id);
+    set_text(fields, "correlation_id", e->correlation_id);
+    set_text(fields, "causation_id", e->causation_id);
+}
+
+/* Under the lock. */
+static json_t *ids_of(const struct quern_delivery *d)
+{
+    json_t *fields =
+        json_pack("{s:s, s:I}", "message_id", d->id, "receive_count", (json_int_t)d->receive_count);
     const char *group = quern_delivery_group(d);
     const char *trace = quern_received_system(d->received, "AWSTraceHeader");
 
-    if (group != NULL) {
-        json_object_set_new(fields, "group", json_string(group));
+    if (d->envelope.document != NULL) {
+        set_envelope(fields, &d->envelope);
     }
+    set_text(fields, "group", group);
     if (d->tenant != NULL) {
-        json_object_set_new(fields, "tenant", json_string(d->tenant->name));
+        set_text(fields, "tenant", d->tenant->name);
     }
-    if (trace != NULL) {
-        json_object_set_new(fields, "trace", json_string(trace));
-    }
+    set_text(fields, "trace", trace);
     return fields;
+}
+
+json_t *quern_tell_ids(const struct quern_delivery *d)
+{
+    (void)pthread_mutex_lock(&d->consumer->lock);
+    json_t *fields = ids_of(d);
+    (void)pthread_mutex_unlock(&d->consumer->lock);
+    return fields;
+}
+
+static void set_error(json_t *fields, const struct quern_error *err)
+{
+    json_object_set_new(fields, "code", json_string(err->code));
+    json_object_set_new(fields, "message", json_string(err->message));
+    json_object_set_new(fields, "status", json_integer(err->http_status));
 }
 
 void quern_tell_failure(struct quern_consumer *c, const char *event, json_t *fields_take,
                         const struct quern_error *err)
 {
-    json_object_set_new(fields_take, "code", json_string(err->code));
-    json_object_set_new(fields_take, "message", json_string(err->message));
-    json_object_set_new(fields_take, "status", json_integer(err->http_status));
+    set_error(fields_take, err);
     quern_tell(c, "warn", event, fields_take);
 }
 
@@ -80,6 +119,51 @@ void quern_tell_error(struct quern_consumer *c, const char *event, const struct 
 {
     quern_tell_failure(c, event, json_object(), err);
 }
+
+/* ---- lines for later ---- */
+
+void quern_note(struct quern_consumer *c, const char *event, const struct quern_delivery *d,
+                const struct quern_error *err)
+{
+    json_t *fields = ids_of(d);
+
+    json_object_set_new(fields, "event", json_string(event));
+    if (err != NULL) {
+        set_error(fields, err);
+    }
+    if (c->noted == NULL) {
+        c->noted = json_array();
+    }
+    json_array_append_new(c->noted, fields);
+}
+
+void quern_note_lapse(struct quern_delivery *d)
+{
+    quern_note(d->consumer, "lease.lost", d, NULL);
+}
+
+bool quern_tell_noted(struct quern_consumer *c)
+{
+    json_t *noted = c->noted;
+    json_t *fields;
+    size_t i;
+
+    if (noted == NULL) {
+        return false;
+    }
+    c->noted = NULL;
+    (void)pthread_mutex_unlock(&c->lock);
+    json_array_foreach(noted, i, fields)
+    {
+        quern_tell(c, "warn", json_string_value(json_object_get(fields, "event")),
+                   json_incref(fields));
+    }
+    json_decref(noted);
+    (void)pthread_mutex_lock(&c->lock);
+    return true;
+}
+
+/* ---- counters ---- */
 
 void quern_consumer_count(struct quern_consumer *c, struct quern_counters *ret_counters)
 {

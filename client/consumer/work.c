@@ -95,6 +95,7 @@ static void work(struct quern_consumer *c, struct quern_delivery *d)
     bool deletes;
 
     quern_hand_begin(&c->hand, d, begun_ms);
+    c->turned_at_ms = begun_ms;
     if (quern_hand_ask(&c->hand, begun_ms) > 0) {
         (void)pthread_cond_broadcast(&c->room);
     }
@@ -103,6 +104,7 @@ static void work(struct quern_consumer *c, struct quern_delivery *d)
     tell(c, d, &result, deletes, quern_consumer_now_ms(c) - begun_ms);
     (void)pthread_mutex_lock(&c->lock);
     quern_settle(c, d, &result, deletes);
+    c->turned_at_ms = quern_consumer_now_ms(c);
     quern_consumer_wake(c);
 }
 
@@ -119,6 +121,9 @@ void *quern_work_loop(void *state)
         struct quern_delivery *d = quern_hand_pick(&c->hand, quern_consumer_now_ms(c), &wait_ms);
         if (d != NULL) {
             work(c, d);
+            continue;
+        }
+        if (quern_tell_noted(c)) {
             continue;
         }
         if (c->hand.settling_count != settling || c->hand.counters.in_hand != in_hand) {

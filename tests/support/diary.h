@@ -24,6 +24,7 @@ struct diary {
     int applied; /* with an inbox */
     int finished;
     int quarantined;
+    int ready;
     char reason[QUERN_REASON_MAX]; /* of the last quarantine */
     char states[64];
     char log[16384];
