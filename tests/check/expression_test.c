@@ -31,6 +31,7 @@ static void open_history(void)
     in = (struct qn_judge_input){.history = &history,
                                  .level = QN_LEVEL_SINK,
                                  .queue = QN_STR("q"),
+                                 .dlq = QN_STR("q-dlq"),
                                  .self = QN_STR("QUERNCHECK"),
                                  .visibility_ms = 4000,
                                  .grace_ms = 10000,
@@ -74,7 +75,7 @@ Test(expression, counts_over_all)
     expect("calls(Delete*) == 2", QN_RESULT_PASS);
     expect("count(lease.grant) == 4", QN_RESULT_PASS);
     expect("count(lease.*) == 4", QN_RESULT_PASS);
-    expect("dlq() == 1", QN_RESULT_PASS);
+    expect("dlq() == 1 and dlq_left() == 1", QN_RESULT_PASS);
 }
 
 Test(expression, operators_bind_as_written)

@@ -300,6 +300,31 @@ static double dlq(struct qn_expression *x, const struct arguments *a)
     return count_events(x, QN_STR("msg.dlq"), NULL);
 }
 
+/* What came into the dead-letter queue, by the redrive policy or by the consumer, and was neither
+ * moved back nor deleted. */
+static double dlq_left(struct qn_expression *x, const struct arguments *a)
+{
+    const struct qn_history *history = x->in->history;
+    double left = 0;
+
+    (void)a;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        bool is_in_it = qn_str_equal(event->queue, x->in->dlq);
+        if (event->undone || qn_str_is_none(x->in->dlq)) {
+            continue;
+        }
+        if ((event->kind == QN_CHECK_MSG_DLQ && qn_judge_on_source(x->in, event)) ||
+            (event->kind == QN_CHECK_MSG_SEND && is_in_it)) {
+            left++;
+        } else if (is_in_it &&
+                   (event->kind == QN_CHECK_MSG_MOVE || event->kind == QN_CHECK_MSG_DELETE)) {
+            left--;
+        }
+    }
+    return left;
+}
+
 /* What the projection of the entity had at last; 0: it was never written. */
 static double version(struct qn_expression *x, const struct arguments *a)
 {
@@ -426,6 +451,7 @@ static const struct function {
     {"first", 1, 2, first, "first(EVENT) or first(EVENT, KEY)"},
     {"last", 1, 2, last, "last(EVENT) or last(EVENT, KEY)"},
     {"dlq", 0, 1, dlq, "dlq() or dlq(KEY)"},
+    {"dlq_left", 0, 0, dlq_left, "dlq_left()"},
     {"version", 1, 1, version, "version(ENTITY)"},
     {"canaries", 0, 0, canaries, "canaries()"},
     {"printed", 1, 1, printed, "printed(KEY)"},

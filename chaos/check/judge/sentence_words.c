@@ -23,6 +23,7 @@ static const struct qn_function_words functions[] = {
     {"gap", QN_MS, "from attempt {2} of {which} to the next it was {n}"},
     {"held", QN_NUMBER, "a consumer held {n} messages at once"},
     {"dlq", QN_TIMES, "a message was moved to the dead-letter queue {n}"},
+    {"dlq_left", QN_NUMBER, "the dead-letter queue had {n} messages at the end"},
     {"version", QN_NUMBER, "the version of {1} that was stored last was {n}"},
     {"canaries", QN_TIMES, "a word that only payloads have was in the consumer's log {n}"},
     {"printed", QN_TIMES, "{which} {be} named in the consumer's log {n}"},
