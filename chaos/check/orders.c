@@ -107,6 +107,10 @@ static void do_to_instance(struct qn_running *run, const struct qn_fault_step *s
         tell_not_done(run, step, "there is no such instance");
         return;
     }
+    if (instance->pid == 0 && step->action->verb != QN_DO_RESPAWN) {
+        tell_not_done(run, step, "its process has ended before");
+        return;
+    }
     switch (action->verb) {
     case QN_DO_KILL:
         qn_instance_kill(run, instance);

@@ -94,6 +94,9 @@ static const struct row rows[] = {
     {"verdict-fault-unfired", QN_OUTCOME_INCONCLUSIVE, ""},
     {"verdict-fault-fired", QN_OUTCOME_PASS, ""},
     {"verdict-fault-shadowed", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-fault-vain", QN_OUTCOME_INCONCLUSIVE, ""},
+    {"verdict-fault-vain-other", QN_OUTCOME_PASS, ""},
+    {"verdict-fault-vain-once-more", QN_OUTCOME_PASS, ""},
     {"verdict-broken-before-fault", QN_OUTCOME_FAIL, "ONCE"},
     {"verdict-no-drain", QN_OUTCOME_INCONCLUSIVE, ""},
     {"verdict-cut", QN_OUTCOME_INCONCLUSIVE, ""},
@@ -428,6 +431,18 @@ Test(judge, fault_of_a_batch_counts_once_per_message)
     cr_assert_eq(judgement.fault_count, 1);
     cr_expect_eq(judgement.faults[0].planned, 2);
     cr_expect_eq(judgement.faults[0].fired, 2);
+    qn_judgement_done(&judgement);
+    qn_history_done(&history);
+}
+
+Test(judge, fault_that_came_too_late_has_not_fired_and_is_told_why)
+{
+    struct qn_history history;
+    struct qn_judgement judgement = judgement_of("verdict-fault-vain", &history);
+
+    cr_expect_eq(judgement.faults[0].fired, 1);
+    cr_expect_str_eq(judgement.text, "fault f came too late to have an effect (the lease is over): "
+                                     "the consumer was not put to the test");
     qn_judgement_done(&judgement);
     qn_history_done(&history);
 }

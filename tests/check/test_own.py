@@ -8,7 +8,7 @@ import pytest
 from commands import refused, run
 
 WORKER = pathlib.Path(__file__).resolve().parent / "own/worker.py"
-SCENARIOS = ("base.drain-and-profile", "std.delete-lost", "std.crash-after-receive")
+SCENARIOS = ("base.drain-and-profile", "std.delete-lost", "std.crash-after-receive", "std.duplicate-while-inflight")
 # About messages that always fail, and judged by the queues alone.
 POISON = {"id": "own.poison", "title": "two always fail", "profiles": ["standard"], "severity": "must",
           "needs": ["none"], "tier": 1, "queue": {"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 2},
@@ -68,6 +68,28 @@ def test_an_effect_that_is_there_twice_is_a_failure(shop):
         assert "2 times by the effects command" in one["text"]
 
 
+def test_a_fault_reaches_a_consumer_that_is_done_within_milliseconds(shop):
+    """A copy that came too late for it would let one without idempotency pass."""
+    name = "std.duplicate-while-inflight"
+    seen, text = check(shop, only=[name], code=1, command=["--", sys.executable, str(WORKER), "--naive"])
+    assert seen[name]["verdict"] == "FAIL" and results(seen[name])["ONCE"] == "fail", text
+
+
+def without_the_command(shop):
+    config = json.loads((shop / "quern.json").read_text())
+    del config["effects_cmd"]
+    (shop / "quern.json").write_text(json.dumps(config))
+
+
+def test_the_newest_handle_is_asked_for_without_the_sink(shop):
+    without_the_command(shop)
+    seen, text = check(shop, only=["lease.newest-handle"])
+    assert seen["lease.newest-handle"]["verdict"] == "PASS", text
+    events = [json.loads(line) for line in (shop / "kept/lease.newest-handle.jsonl").read_text().splitlines()]
+    received = [event["mid"] for event in events if event["kind"] == "lease.grant"]
+    assert len(received) > len(set(received)) == 4
+
+
 def test_a_scenario_about_a_message_that_always_fails_needs_such_a_body(shop):
     (shop / "poison.json").write_text(json.dumps(POISON))
     seen, _ = check(shop, "--scenario", "poison.json", only=["own.poison"], code=3)
@@ -85,9 +107,7 @@ def test_what_only_the_sink_can_do_is_left_out(shop):
 
 
 def test_without_the_command_effects_are_not_seen(shop):
-    config = json.loads((shop / "quern.json").read_text())
-    del config["effects_cmd"]
-    (shop / "quern.json").write_text(json.dumps(config))
+    without_the_command(shop)
     seen, _ = check(shop, only=SCENARIOS[:2])
     assert seen["base.drain-and-profile"]["verdict"] == "PASS"
     assert seen["std.delete-lost"]["reason"].startswith("needs the effect sink or --effects-cmd")

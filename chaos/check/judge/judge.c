@@ -282,7 +282,12 @@ static bool never_extends(const struct qn_judge_input *in, const json_t *needs)
 
 static void conclude_unfired(struct qn_judgement *judgement, const struct qn_planned_fault *fault)
 {
-    if (fault->fired == 0) {
+    if (fault->vain > 0) {
+        conclude(judgement, QN_OUTCOME_INCONCLUSIVE,
+                 "fault %s came too late to have an effect (%s): the consumer was not put to the "
+                 "test",
+                 fault->rule, fault->why);
+    } else if (fault->fired == 0) {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s never fired", fault->rule);
     } else {
         conclude(judgement, QN_OUTCOME_INCONCLUSIVE, "fault %s fired %lld of %lld times",

@@ -247,7 +247,9 @@ struct qn_invariant {
 struct qn_planned_fault {
     const char *rule;
     int64_t planned;
-    int64_t fired;
+    int64_t fired;   /* with an effect */
+    int64_t vain;    /* without: what it wanted to do could not be done any more */
+    const char *why; /* of the last of those; NULL: there is none */
 };
 
 /* In the multisets of the end-of-run accounting: sizes, and the keys where they matter. */
