@@ -140,7 +140,7 @@ struct qn_str qn_bodies_make(const struct qn_check_options *options,
             qn_buf_append_str(&text, message->id);
             rest = qn_str_from(rest, strlen("{{id}}"));
         } else if (qn_str_starts_with(rest, QN_STR("{{n}}"))) {
-            qn_buf_append_format(&text, "%zu", message->position + 1);
+            qn_buf_append_format(&text, "%zu", message->number + 1);
             rest = qn_str_from(rest, strlen("{{n}}"));
         } else {
             qn_buf_append_char(&text, rest.ptr[0]);

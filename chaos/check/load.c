@@ -74,6 +74,7 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         .outcome = spec->outcome,
         .at_ms = maker->at_ms,
         .copy = copy,
+        .number = index,
         .version = is_entity ? (int64_t)(nth / entities) + 1 : 1,
         .entity = qn_arena_format(&load->arena, "e-%zu", maker->first + (is_entity ? entity : nth)),
         .tenant = qn_str_is_none(spec->group) ? QN_STR("A") : spec->group,

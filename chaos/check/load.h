@@ -19,6 +19,7 @@ struct qn_load_message {
     int64_t at_ms;            /* after readiness; -1: before the start */
     struct qn_str other_name; /* of the key, as the load gives it; none without one */
     int64_t copy;             /* from 1, of the same key and payload */
+    size_t number;            /* of the key, from 0: the same in each copy */
     int64_t version;          /* of the entity */
     size_t nth;               /* of its line of the load, from 0 */
     size_t position;          /* among all as they were made */
