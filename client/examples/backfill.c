@@ -24,7 +24,7 @@ enum { KEY_MAX = 128, CHUNK_MAX = 100000, RELAY_AT_ONCE = 100 };
 
 static const char tables[] =
     "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, net INTEGER);"
-    "CREATE TABLE IF NOT EXISTS totals (order_id INTEGER, gross INTEGER);"
+    "CREATE TABLE IF NOT EXISTS totals (order_id INTEGER, gross INTEGER, chunk_key TEXT);"
     "CREATE TABLE IF NOT EXISTS chunks (chunk_key TEXT PRIMARY KEY, run TEXT,"
     " is_done INTEGER NOT NULL DEFAULT 0)";
 
@@ -98,18 +98,20 @@ static bool plan_all(const struct plan *plan, struct quern_inbox *inbox, int64_t
 
 /* ---- the worker ---- */
 
-static bool write_totals(sqlite3 *transaction, int64_t from, int64_t to)
+/* With the chunk that they come from, so that one done twice would be found. */
+static bool write_totals(sqlite3 *transaction, const char *key, int64_t from, int64_t to)
 {
     sqlite3_stmt *rows;
 
     if (sqlite3_prepare_v2(transaction,
-                           "INSERT INTO totals SELECT id, net * 119 / 100 FROM orders"
+                           "INSERT INTO totals SELECT id, net * 119 / 100, ? FROM orders"
                            " WHERE id BETWEEN ? AND ?",
                            -1, &rows, NULL) != SQLITE_OK) {
         return false;
     }
-    (void)sqlite3_bind_int64(rows, 1, from);
-    (void)sqlite3_bind_int64(rows, 2, to);
+    (void)sqlite3_bind_text(rows, 1, key, -1, SQLITE_TRANSIENT);
+    (void)sqlite3_bind_int64(rows, 2, from);
+    (void)sqlite3_bind_int64(rows, 3, to);
     int code = sqlite3_step(rows);
     (void)sqlite3_finalize(rows);
     return code == SQLITE_DONE;
@@ -128,7 +130,7 @@ static struct quern_result do_chunk(void *state, struct quern_delivery *delivery
     if (json_unpack((json_t *)envelope->payload, "{s:I, s:I}", "from", &from, "to", &to) != 0) {
         return quern_permanent("no chunk");
     }
-    return write_totals(transaction, from, to) &&
+    return write_totals(transaction, key[0], from, to) &&
                    quern_example_sql(transaction,
                                      "UPDATE chunks SET is_done = 1 WHERE chunk_key = ?", key, NULL,
                                      NULL)
@@ -181,6 +183,7 @@ static int run(int argc, char **argv, sqlite3 *database, struct quern_inbox *inb
             .kind_count = sizeof(kinds) / sizeof(kinds[0]),
             .inbox = inbox,
             .apply = do_chunk,
+            .allows_short_leases = true, /* those of `quern check` are */
         };
         return quern_example_run(&options);
     }
