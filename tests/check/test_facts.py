@@ -60,6 +60,34 @@ def test_an_invariant_with_a_figure_tells_that(tmp_path, must, told):
     assert beside(tmp_path, trace) == told and len(told) <= COLUMNS
 
 
+def test_a_pass_of_extensions_tells_the_narrowest_one(tmp_path):
+    trace = Trace(step_ms=100, must=["EXTEND-MARGIN(all, 1s)"])
+    trace.send("k-000")
+    trace.lease("k-000")
+    for at_ms in (1500, 2300):
+        trace.jump(at_ms)
+        trace.state("lease.extend", mid="id-k-000", k="k-000", h="h-k-000-1", deadline=trace.now_ms() + 4000,
+                    instance="QUERN0001")
+    trace.begin("k-000")
+    trace.commit("k-000")
+    trace.delete("k-000")
+    assert beside(tmp_path, trace) == "extended 1.5 s early (limit 1 s)"
+
+
+def test_a_pass_of_what_was_held_tells_how_long_it_lay(tmp_path):
+    trace = Trace(step_ms=100, must=["IDLE-HOLD(all, 2s)"])
+    for k in ("k-000", "k-001"):
+        trace.send(k)
+    trace.lease("k-000")
+    trace.jump(1100)
+    trace.lease("k-001")
+    for k in ("k-000", "k-001"):
+        trace.begin(k)
+        trace.commit(k)
+        trace.delete(k)
+    assert beside(tmp_path, trace) == "held 1.3 s idle (limit 2 s)"
+
+
 def test_a_pass_of_a_stop_tells_how_long_it_took(tmp_path):
     trace = Trace(must=["EXIT-IN-GRACE"])
     trace.send("k-000")

@@ -393,6 +393,29 @@ def test_what_is_only_information_says_what_was_seen(tmp_path):
     assert (scenario["verdict"], scenario["text"]) == ("INFO", "held: ONCE, SECOND, NO-PHANTOM, SURVIVES")
 
 
+def test_the_margin_of_what_held_is_in_json(tmp_path):
+    trace = Trace(must=["ACK-AFTER-EFFECT"])
+    trace.send("k-000")
+    trace.work("k-000")
+    _, _, _, report = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+    (margin,) = [one for one in report["scenarios"][0]["invariants"] if one["name"] == "ACK-AFTER-EFFECT"]
+    assert (margin["result"], margin["text"]) == ("pass", "1 delete, min gap effect->delete 10 ms")
+
+
+def test_a_message_whose_key_nobody_knows_is_told_by_its_id(tmp_path):
+    trace = Trace(must=["DRAINED"])
+    trace.state("msg.send", instance="QUERN0001", mid="id-of-its-own")  # by the consumer, with no key in its body
+    trace.state("lease.grant", mid="id-of-its-own", h="h", n=1, deadline=trace.now_ms() + 30000, instance="QUERN0001")
+    trace.jump(30000)
+    trace.state("lease.expire", mid="id-of-its-own", h="h")
+    trace.add("mark", reason="end", queue="q", visible=1, in_flight=0, delayed=0)
+    _, root, _, report = judge(tmp_path, str(trace.write(tmp_path / "t.jsonl")))
+    assert "id-of-its-own (received 1 times)" in report["scenarios"][0]["text"]
+    told = root.find(".//failure").text
+    assert re.search(r"^\| \d+ lease 1 of id-of-its-own -> #1$", told, re.M), told
+    assert re.search(r"^> \d+ lease of id-of-its-own lapses$", told, re.M), told
+
+
 def test_a_fault_that_was_not_done_names_its_rule(tmp_path):
     trace = Trace(must=["ONCE"])
     trace.send("k-000")

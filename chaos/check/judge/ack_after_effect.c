@@ -63,7 +63,7 @@ static void judge_delete(struct walk *walk, const struct qn_check_event *deletio
     } else {
         qn_finding_set(finding, QN_RESULT_FAIL,
                        "%.*s was deleted (seq %llu) when it had neither an effect nor a record",
-                       QN_STR_ARG(deletion->k), (unsigned long long)at);
+                       QN_STR_ARG(qn_judge_message_name(deletion)), (unsigned long long)at);
     }
     qn_finding_witness(finding, at);
     if (at != deletion->seq) {

@@ -2,7 +2,7 @@
 #include "chaos/check/judge/judge.h"
 
 struct message {
-    struct qn_str k;
+    struct qn_str name;
     int64_t leases;
     uint64_t last_seq;
     bool in_queue;
@@ -14,7 +14,7 @@ static void note(struct qn_table *messages, const struct qn_check_event *event)
         return;
     }
     struct message *message = qn_table_at_kept(messages, event->mid);
-    message->k = event->k;
+    message->name = qn_judge_message_name(event);
     message->last_seq = event->seq;
     message->leases += event->kind == QN_CHECK_LEASE_GRANT;
     /* A lease tells it too: a message that was twice in the queue is deleted once, and the other
@@ -40,7 +40,7 @@ static void name_those_left(const struct qn_table *messages, int64_t left,
             finding, QN_RESULT_FAIL,
             "%lld messages still in the queue at the deadline, among them %.*s (received "
             "%lld times)",
-            (long long)left, QN_STR_ARG(first->k), (long long)first->leases);
+            (long long)left, QN_STR_ARG(first->name), (long long)first->leases);
     } else {
         qn_finding_set(finding, QN_RESULT_FAIL, "%lld messages still in the queue at the deadline",
                        (long long)left);

@@ -6,20 +6,22 @@
 enum { MARGIN_MS = 250 };
 
 /* Extensions alone: who gives a message back, at once or after a pause, shortens its lease. */
-static void judge(const struct qn_judge_input *in, const struct qn_check_event *event,
-                  int64_t deadline_ms, int64_t bound_ms, struct qn_finding *finding)
+static bool is_extension(const struct qn_check_event *event, int64_t deadline_ms)
 {
-    int64_t left_ms = deadline_ms - event->vt;
+    return event->deadline > deadline_ms && !qn_str_equal(event->detail->reason, QN_STR("fault"));
+}
 
-    if (event->deadline <= deadline_ms || left_ms + MARGIN_MS + in->slack_ms >= bound_ms ||
-        qn_str_equal(event->detail->reason, QN_STR("fault"))) {
+static void judge(const struct qn_judge_input *in, const struct qn_check_event *event,
+                  int64_t left_ms, int64_t bound_ms, struct qn_finding *finding)
+{
+    if (left_ms + MARGIN_MS + in->slack_ms >= bound_ms) {
         return;
     }
     if (qn_finding_break(finding, QN_MUST,
                          "the lease of %.*s was extended %lld ms before its end (seq %llu, %lld "
                          "are wanted)",
-                         QN_STR_ARG(event->k), (long long)left_ms, (unsigned long long)event->seq,
-                         (long long)bound_ms)) {
+                         QN_STR_ARG(qn_judge_message_name(event)), (long long)left_ms,
+                         (unsigned long long)event->seq, (long long)bound_ms)) {
         qn_finding_witness(finding, event->seq);
     }
 }
@@ -31,6 +33,7 @@ void qn_judge_extend_margin(const struct qn_judge_input *in, struct qn_finding *
     struct qn_table deadlines; /* int64_t, by handle */
     struct qn_error err;
     int64_t bound_ms;
+    int64_t least_ms = INT64_MAX;
 
     if (!qn_judge_number(in, bound, &bound_ms, &err)) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "%s", err.message);
@@ -44,10 +47,17 @@ void qn_judge_extend_margin(const struct qn_judge_input *in, struct qn_finding *
             continue;
         }
         int64_t *deadline_ms = qn_table_at_kept(&deadlines, event->h);
-        if (!is_grant && *deadline_ms != 0 && qn_tally_selects(in->tally, which, event->k)) {
-            judge(in, event, *deadline_ms, bound_ms, ret_finding);
+        if (!is_grant && *deadline_ms != 0 && is_extension(event, *deadline_ms) &&
+            qn_tally_selects(in->tally, which, event->k)) {
+            int64_t left_ms = *deadline_ms - event->vt;
+            least_ms = left_ms < least_ms ? left_ms : least_ms;
+            judge(in, event, left_ms, bound_ms, ret_finding);
         }
         *deadline_ms = event->deadline;
     }
     qn_table_done(&deadlines);
+    if (ret_finding->result == QN_RESULT_PASS && least_ms < INT64_MAX) {
+        qn_finding_set(ret_finding, QN_RESULT_PASS, "extended %.2g s early (limit %.2g s)",
+                       (double)least_ms / 1000, (double)bound_ms / 1000);
+    }
 }

@@ -130,6 +130,11 @@ bool qn_judge_is_excepted(const struct qn_judge_input *in, struct qn_str key)
            qn_judge_list_has(in, qn_str_from(in->arguments, sizeof("except ") - 1), key);
 }
 
+struct qn_str qn_judge_message_name(const struct qn_check_event *event)
+{
+    return event->k.len > 0 ? event->k : event->mid;
+}
+
 int qn_judge_compare_sn(struct qn_str a, struct qn_str b)
 {
     while (a.len > 0 && a.ptr[0] == '0') {

@@ -17,9 +17,10 @@ static const struct qn_check_event *begin_of(const struct qn_judge_input *in,
     return NULL;
 }
 
-/* Of all that its consumer took beside it, the first that came too late. */
+/* Of all that its consumer took beside it, the first that came too late. *most_ms: the longest wait
+ * so far of those that did not. */
 static void judge(const struct qn_judge_input *in, const struct qn_lease *lease, int64_t bound_ms,
-                  struct qn_finding *finding)
+                  int64_t *most_ms, struct qn_finding *finding)
 {
     const struct qn_check_event *begin = begin_of(in, lease);
 
@@ -30,15 +31,20 @@ static void judge(const struct qn_judge_input *in, const struct qn_lease *lease,
         if (is_over) {
             return;
         }
-        if (waited_ms <= bound_ms || other->owner != lease->owner || other->life != lease->life ||
+        if (other->owner != lease->owner || other->life != lease->life ||
             !qn_judge_on_source(in, other->grant)) {
+            continue;
+        }
+        if (waited_ms <= bound_ms) {
+            *most_ms = waited_ms > *most_ms ? waited_ms : *most_ms;
             continue;
         }
         if (qn_finding_break(finding, QN_MUST,
                              "%.*s had waited %lld ms for its work (limit %lld) when its consumer "
                              "took %.*s besides (seq %llu)",
-                             QN_STR_ARG(lease->grant->k), (long long)waited_ms, (long long)bound_ms,
-                             QN_STR_ARG(other->grant->k), (unsigned long long)other->grant->seq)) {
+                             QN_STR_ARG(qn_judge_message_name(lease->grant)), (long long)waited_ms,
+                             (long long)bound_ms, QN_STR_ARG(qn_judge_message_name(other->grant)),
+                             (unsigned long long)other->grant->seq)) {
             qn_finding_witness(finding, lease->grant->seq);
             qn_finding_witness(finding, other->grant->seq);
         }
@@ -52,6 +58,7 @@ void qn_judge_idle_hold(const struct qn_judge_input *in, struct qn_finding *ret_
     struct qn_str which = qn_str_trim(qn_str_cut(in->arguments, ',', &bound));
     struct qn_error err;
     int64_t bound_ms;
+    int64_t most_ms = 0;
 
     if (!qn_judge_number(in, bound, &bound_ms, &err)) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "%s", err.message);
@@ -64,7 +71,11 @@ void qn_judge_idle_hold(const struct qn_judge_input *in, struct qn_finding *ret_
     for (const struct qn_lease *lease = in->book->leases; lease != NULL; lease = lease->next) {
         if (qn_judge_on_source(in, lease->grant) &&
             qn_tally_selects(in->tally, which, lease->grant->k)) {
-            judge(in, lease, bound_ms, ret_finding);
+            judge(in, lease, bound_ms, &most_ms, ret_finding);
         }
+    }
+    if (ret_finding->result == QN_RESULT_PASS && most_ms > 0) {
+        qn_finding_set(ret_finding, QN_RESULT_PASS, "held %.2g s idle (limit %.2g s)",
+                       (double)most_ms / 1000, (double)bound_ms / 1000);
     }
 }

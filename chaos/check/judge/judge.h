@@ -185,6 +185,9 @@ bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_
 bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key);
 /* Whether a text fits a pattern in which * at the end stands for any ending. */
 bool qn_judge_fits(struct qn_str text, struct qn_str pattern);
+/* What a report calls the message of an event: its key, or its id where nobody knows the key (a
+ * body without one that the consumer sent itself, or that was moved and got a new id). */
+struct qn_str qn_judge_message_name(const struct qn_check_event *event);
 /* By value, as numbers of many digits. */
 int qn_judge_compare_sn(struct qn_str a, struct qn_str b);
 

@@ -54,8 +54,8 @@ static void judge_delete(const struct qn_judge_input *in, const struct qn_check_
     }
     if (qn_finding_break(finding, QN_SHOULD,
                          "the delete of %.*s (seq %llu) came %lld ms after its lease had lapsed",
-                         QN_STR_ARG(lease->grant->k), (unsigned long long)call->seq,
-                         (long long)(call->vt - lease->ended->vt))) {
+                         QN_STR_ARG(qn_judge_message_name(lease->grant)),
+                         (unsigned long long)call->seq, (long long)(call->vt - lease->ended->vt))) {
         qn_finding_witness(finding, lease->grant->seq);
         qn_finding_witness(finding, lease->ended->seq);
         qn_finding_witness(finding, call->seq);

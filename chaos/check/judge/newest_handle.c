@@ -58,9 +58,9 @@ static void judge(const struct message *message, struct qn_finding *finding)
     if (qn_finding_break(finding, QN_MUST,
                          "the last delete of %.*s (seq %llu) used the handle of receive %lld, and "
                          "receive %lld had brought a newer one (seq %llu)",
-                         QN_STR_ARG(newest->grant->k), (unsigned long long)message->call->seq,
-                         (long long)message->used->grant->n, (long long)newest->grant->n,
-                         (unsigned long long)newest->delivered->seq)) {
+                         QN_STR_ARG(qn_judge_message_name(newest->grant)),
+                         (unsigned long long)message->call->seq, (long long)message->used->grant->n,
+                         (long long)newest->grant->n, (unsigned long long)newest->delivered->seq)) {
         qn_finding_witness(finding, message->used->grant->seq);
         qn_finding_witness(finding, newest->grant->seq);
         qn_finding_witness(finding, message->call->seq);

@@ -55,8 +55,8 @@ static void judge(const struct qn_judge_input *in, struct facts *facts,
     }
     if (qn_finding_break(finding, QN_MUST,
                          "%.*s was extended (seq %llu) %lld ms after it was %s (seq %llu)",
-                         QN_STR_ARG(lease->grant->k), (unsigned long long)call->seq,
-                         (long long)(arrived_ms - known->wt),
+                         QN_STR_ARG(qn_judge_message_name(lease->grant)),
+                         (unsigned long long)call->seq, (long long)(arrived_ms - known->wt),
                          lease->end == QN_LEASE_DELETED ? "deleted" : "given back",
                          (unsigned long long)lease->ended->seq)) {
         qn_finding_witness(finding, lease->grant->seq);

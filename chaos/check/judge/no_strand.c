@@ -47,7 +47,7 @@ void qn_judge_no_strand(const struct qn_judge_input *in, struct qn_finding *ret_
             if (qn_finding_break(ret_finding, QN_MUST,
                                  "%.*s ended (seq %llu) and left %.*s hidden for %lld ms more",
                                  QN_STR_ARG(stop->owner->name), (unsigned long long)stop->exit->seq,
-                                 QN_STR_ARG(lease->grant->k),
+                                 QN_STR_ARG(qn_judge_message_name(lease->grant)),
                                  (long long)(lease->deadline_ms - stop->exit->vt))) {
                 qn_finding_witness(ret_finding, stop->told->seq);
                 qn_finding_witness(ret_finding, stop->exit->seq);

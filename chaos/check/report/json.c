@@ -214,7 +214,7 @@ static json_t *invariants(const struct qn_judgement *judgement)
         json_t *object = json_pack("{s:s, s:s, s:s}", "name", invariant->name, "severity",
                                    qn_report_severity_name(invariant->severity), "result",
                                    qn_report_result_name(finding->result));
-        if (finding->result != QN_RESULT_PASS) {
+        if (finding->text[0] != '\0') {
             set(object, "text", qn_report_json_text(qn_str_from_cstr(finding->text)));
         }
         if (finding->witness_count > 0) {

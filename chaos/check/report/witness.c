@@ -2,7 +2,7 @@
 #include "chaos/check/report/report.h"
 
 /* A long story is told by its beginning and its end. */
-enum { LINES_MAX = 16, LINES_AT_END = 8, KEYS_MAX = 2 };
+enum { LINES_MAX = 16, LINES_AT_END = 8, NAMES_MAX = 2 };
 
 static const char *short_name(struct qn_str instance, char room[24])
 {
@@ -66,38 +66,40 @@ static void describe_work(const struct qn_check_event *event, const char *who, s
 static void describe_message(const struct qn_check_event *event, const char *who,
                              struct qn_buf *buf)
 {
+    struct qn_str name = qn_judge_message_name(event);
+
     switch (event->kind) {
     case QN_CHECK_LEASE_GRANT:
-        qn_buf_append_format(buf, "lease %lld of %.*s -> %s", (long long)event->n,
-                             QN_STR_ARG(event->k), who);
+        qn_buf_append_format(buf, "lease %lld of %.*s -> %s", (long long)event->n, QN_STR_ARG(name),
+                             who);
         break;
     case QN_CHECK_LEASE_EXTEND:
-        qn_buf_append_format(buf, "lease of %.*s extended, by %s", QN_STR_ARG(event->k), who);
+        qn_buf_append_format(buf, "lease of %.*s extended, by %s", QN_STR_ARG(name), who);
         break;
     case QN_CHECK_LEASE_RELEASE:
-        qn_buf_append_format(buf, "lease of %.*s handed back, by %s", QN_STR_ARG(event->k), who);
+        qn_buf_append_format(buf, "lease of %.*s handed back, by %s", QN_STR_ARG(name), who);
         break;
     case QN_CHECK_LEASE_EXPIRE:
-        qn_buf_append_format(buf, "lease of %.*s lapses", QN_STR_ARG(event->k));
+        qn_buf_append_format(buf, "lease of %.*s lapses", QN_STR_ARG(name));
         break;
     case QN_CHECK_MSG_SEND:
-        qn_buf_append_format(buf, "%.*s is in the queue", QN_STR_ARG(event->k));
+        qn_buf_append_format(buf, "%.*s is in the queue", QN_STR_ARG(name));
         break;
     case QN_CHECK_MSG_DELETE:
-        qn_buf_append_format(buf, "%.*s deleted, by %s", QN_STR_ARG(event->k), who);
+        qn_buf_append_format(buf, "%.*s deleted, by %s", QN_STR_ARG(name), who);
         break;
     case QN_CHECK_MSG_DUPCOPY:
         qn_buf_append_format(buf, "%.*s is delivered once more (the queue may do that)",
-                             QN_STR_ARG(event->k));
+                             QN_STR_ARG(name));
         break;
     case QN_CHECK_MSG_DLQ:
-        qn_buf_append_format(buf, "%.*s goes to the dead-letter queue", QN_STR_ARG(event->k));
+        qn_buf_append_format(buf, "%.*s goes to the dead-letter queue", QN_STR_ARG(name));
         break;
     case QN_CHECK_REJECT:
-        qn_buf_append_format(buf, "%.*s recorded as rejected, by %s", QN_STR_ARG(event->k), who);
+        qn_buf_append_format(buf, "%.*s recorded as rejected, by %s", QN_STR_ARG(name), who);
         break;
     default:
-        qn_buf_append_format(buf, "%s %.*s", qn_check_kind_name(event->kind), QN_STR_ARG(event->k));
+        qn_buf_append_format(buf, "%s %.*s", qn_check_kind_name(event->kind), QN_STR_ARG(name));
         break;
     }
 }
@@ -203,10 +205,10 @@ void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
     }
 }
 
-/* What the story is told about. */
+/* What the story is told about: messages, by their names. */
 struct story {
-    struct qn_str keys[KEYS_MAX];
-    size_t key_count;
+    struct qn_str names[NAMES_MAX];
+    size_t name_count;
     uint64_t first;
     uint64_t last;
 };
@@ -221,10 +223,12 @@ static bool is_witness(const struct qn_finding *finding, uint64_t seq)
     return false;
 }
 
-static bool has_key(const struct story *story, struct qn_str k)
+static bool is_about(const struct story *story, const struct qn_check_event *event)
 {
-    for (size_t i = 0; i < story->key_count; i++) {
-        if (qn_str_equal(story->keys[i], k)) {
+    struct qn_str name = qn_judge_message_name(event);
+
+    for (size_t i = 0; i < story->name_count; i++) {
+        if (qn_str_equal(story->names[i], name)) {
             return true;
         }
     }
@@ -246,7 +250,7 @@ static bool is_told(const struct story *story, const struct qn_check_event *even
     case QN_CHECK_WORK_LEFT:
     case QN_CHECK_WORK_ABORT:
     case QN_CHECK_REJECT:
-        return !event->undone && has_key(story, event->k);
+        return !event->undone && is_about(story, event);
     case QN_CHECK_FAULT:
     case QN_CHECK_BOOT:
         return is_between;
@@ -270,29 +274,31 @@ static void append_line(struct qn_buf *buf, const char *indent, const struct qn_
 static bool belongs(const struct story *story, const struct qn_finding *finding,
                     const struct qn_check_event *event)
 {
-    bool is_of_story = qn_str_is_none(event->k) || has_key(story, event->k);
+    bool is_of_story = qn_judge_message_name(event).len == 0 || is_about(story, event);
 
     return (is_witness(finding, event->seq) && is_of_story) || is_told(story, event);
 }
 
-static void add_key(struct story *story, struct qn_str k, size_t most)
+static void add_name(struct story *story, const struct qn_check_event *event, size_t most)
 {
-    if (!qn_str_is_none(k) && !has_key(story, k) && story->key_count < most) {
-        story->keys[story->key_count++] = k;
+    struct qn_str name = qn_judge_message_name(event);
+
+    if (name.len > 0 && !is_about(story, event) && story->name_count < most) {
+        story->names[story->name_count++] = name;
     }
 }
 
 static struct story story_of(const struct qn_history *history, const struct qn_finding *finding)
 {
     /* The stories of many messages would hide each other: that of the first one tells enough. */
-    size_t most = finding->witness_count > 2 ? 1 : KEYS_MAX;
+    size_t most = finding->witness_count > 2 ? 1 : NAMES_MAX;
     struct story story = {.first = UINT64_MAX};
 
     for (size_t w = 0; w < finding->witness_count; w++) {
         for (size_t i = 0; i < history->count; i++) {
             const struct qn_check_event *event = &history->events[i];
             if (event->seq == finding->witness[w]) {
-                add_key(&story, event->k, most);
+                add_name(&story, event, most);
                 story.first = event->seq < story.first ? event->seq : story.first;
                 story.last = event->seq > story.last ? event->seq : story.last;
             }
