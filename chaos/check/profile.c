@@ -15,16 +15,20 @@ struct lease {
     int64_t granted_at_ms;
     int64_t extended_at_ms; /* 0: not so far */
     bool is_live;
+    bool is_worked; /* work on it has ended: what is left is the delete, or the next attempt */
 };
 
 struct learner {
     struct qn_profile *profile;
     const struct qn_judge_input *in;
     struct qn_table leases; /* struct lease, by message id */
+    struct qn_table by_key; /* struct lease *: the newest */
     struct samples handling;
     struct samples gaps;
     int64_t open_runs;
     int64_t held;
+    int64_t unworked;      /* leases, with those that are worked on */
+    int64_t most_unworked; /* when one more was granted */
     int64_t spawned_at_ms;
 };
 
@@ -141,27 +145,46 @@ static void learn_call(struct learner *learner, const struct qn_check_event *eve
 static void end_lease(struct learner *learner, struct lease *lease)
 {
     learner->held -= lease->is_live;
+    learner->unworked -= lease->is_live && !lease->is_worked;
     lease->is_live = false;
+}
+
+static void grant(struct learner *learner, const struct qn_check_event *event, struct lease *lease)
+{
+    struct qn_profile *profile = learner->profile;
+
+    end_lease(learner, lease);
+    *lease = (struct lease){.granted_at_ms = event->vt, .is_live = true};
+    if (!qn_str_is_none(event->k)) {
+        *(struct lease **)qn_table_at_kept(&learner->by_key, event->k) = lease;
+    }
+    learner->held++;
+    profile->held = learner->held > profile->held ? learner->held : profile->held;
+    learner->unworked++;
+    learner->most_unworked =
+        learner->unworked > learner->most_unworked ? learner->unworked : learner->most_unworked;
+    if (profile->visibility_ms == 0) {
+        profile->visibility_ms = event->deadline - event->vt;
+    }
+}
+
+static void end_work(struct learner *learner, struct qn_str key)
+{
+    struct lease **newest = qn_str_is_none(key) ? NULL : qn_table_find_kept(&learner->by_key, key);
+
+    if (newest != NULL && !(*newest)->is_worked) {
+        learner->unworked -= (*newest)->is_live;
+        (*newest)->is_worked = true;
+    }
 }
 
 static void learn_state(struct learner *learner, const struct qn_check_event *event)
 {
-    struct qn_profile *profile = learner->profile;
     struct lease *lease = qn_table_at_kept(&learner->leases, event->mid);
 
     switch (event->kind) {
     case QN_CHECK_LEASE_GRANT:
-        end_lease(learner, lease);
-        *lease = (struct lease){event->vt, 0, true};
-        learner->held++;
-        profile->held = learner->held > profile->held ? learner->held : profile->held;
-        if (learner->in->level >= QN_LEVEL_SINK &&
-            learner->held - learner->open_runs > profile->prefetch) {
-            profile->prefetch = learner->held - learner->open_runs;
-        }
-        if (profile->visibility_ms == 0) {
-            profile->visibility_ms = event->deadline - event->vt;
-        }
+        grant(learner, event, lease);
         break;
     case QN_CHECK_LEASE_EXTEND:
         /* The first extension may come at any time, and be a back-off; a heartbeat comes again. */
@@ -202,6 +225,7 @@ static void learn_event(struct learner *learner, const struct qn_check_event *ev
         }
     } else if (event->kind == QN_CHECK_WORK_REPLY) {
         learner->open_runs--;
+        end_work(learner, event->k);
     } else if (event->kind == QN_CHECK_PROC && qn_str_equal(event->what, QN_STR("spawn")) &&
                learner->spawned_at_ms == 0) {
         learner->spawned_at_ms = event->wt;
@@ -214,13 +238,19 @@ void qn_profile_learn(struct qn_profile *profile, const struct qn_judge_input *i
 
     *profile = (struct qn_profile){.is_known = true, .level = in->level, .wait_s = QN_EVENT_NO_INT};
     qn_table_init_for(&learner.leases, sizeof(struct lease), &in->history->texts);
+    qn_table_init_for(&learner.by_key, sizeof(struct lease *), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         learn_event(&learner, &in->history->events[i]);
+    }
+    /* All that its workers may soon be at is no buffer, however long a start takes. */
+    if (in->level >= QN_LEVEL_SINK && learner.most_unworked > profile->concurrency) {
+        profile->prefetch = learner.most_unworked - profile->concurrency;
     }
     profile->handling_p50_ms = percentile(&learner.handling, 50);
     profile->handling_p99_ms = percentile(&learner.handling, 99);
     profile->heartbeat_ms = percentile(&learner.gaps, 50);
     qn_memory_free(learner.handling.values);
     qn_memory_free(learner.gaps.values);
+    qn_table_done(&learner.by_key);
     qn_table_done(&learner.leases);
 }

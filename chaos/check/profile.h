@@ -17,7 +17,8 @@ struct qn_profile {
     bool deletes_batch;
     int64_t concurrency;     /* most runs open at once at the sink; 0: not seen */
     int64_t held;            /* most leases held at once */
-    int64_t prefetch;        /* most leases held beyond the runs open then; needs the sink */
+    int64_t prefetch;        /* most messages that waited for a worker, when all workers have one;
+                                needs the sink */
     bool has_sdk;            /* its calls carry the ids of an AWS SDK */
     int64_t sdk_attempts;    /* most attempts seen of one call */
     int64_t heartbeat_ms;    /* median gap of extensions; 0: none */

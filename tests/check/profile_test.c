@@ -132,7 +132,44 @@ Test(profile, calls_of_the_harness_are_not_the_consumers)
     cr_expect_not(profile.deletes_batch);
 }
 
-Test(profile, leases_beyond_the_open_runs_are_the_prefetch)
+/* One after the other, and the work begins only some time after the message is there. */
+Test(profile, who_takes_one_at_a_time_prefetches_nothing)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\",\"k\":\"k-0\"}\n"
+              "{\"seq\":2,\"kind\":\"work.begin\",\"k\":\"k-0\",\"run\":1}\n"
+              "{\"seq\":3,\"kind\":\"work.reply\",\"k\":\"k-0\",\"run\":1}\n"
+              "{\"seq\":4,\"kind\":\"msg.delete\",\"queue\":\"q\",\"mid\":\"a\"}\n"
+              "{\"seq\":5,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"b\",\"k\":\"k-1\"}\n");
+
+    cr_expect_eq(profile.prefetch, 0);
+}
+
+Test(profile, messages_that_all_workers_begin_are_no_prefetch)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\",\"k\":\"k-0\"}\n"
+              "{\"seq\":2,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"b\",\"k\":\"k-1\"}\n"
+              "{\"seq\":3,\"kind\":\"work.begin\",\"k\":\"k-0\",\"run\":1}\n"
+              "{\"seq\":4,\"kind\":\"work.begin\",\"k\":\"k-1\",\"run\":2}\n");
+
+    cr_expect_eq(profile.concurrency, 2);
+    cr_expect_eq(profile.prefetch, 0);
+}
+
+Test(profile, what_is_done_and_waits_for_its_delete_is_no_prefetch)
+{
+    const struct qn_profile profile =
+        learn("{\"seq\":1,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\",\"k\":\"k-0\"}\n"
+              "{\"seq\":2,\"kind\":\"work.begin\",\"k\":\"k-0\",\"run\":1}\n"
+              "{\"seq\":3,\"kind\":\"work.reply\",\"k\":\"k-0\",\"run\":1}\n"
+              "{\"seq\":4,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"b\",\"k\":\"k-1\"}\n");
+
+    cr_expect_eq(profile.held, 2);
+    cr_expect_eq(profile.prefetch, 0);
+}
+
+Test(profile, leases_beyond_the_workers_are_the_prefetch)
 {
     const struct qn_profile profile =
         learn("{\"seq\":1,\"kind\":\"lease.grant\",\"queue\":\"q\",\"mid\":\"a\"}\n"
