@@ -41,3 +41,29 @@ const char *quern_message_difference(const struct quern_message_input *sent,
     quern_digest_attributes(sent->traces, sent->trace_count, sum);
     return quern_digest_is_right(told->system_attributes, sum) ? NULL : "system attributes";
 }
+
+struct json_entry {
+    struct quern_message_input message;
+    struct quern_told_sums sums;
+};
+
+static const struct quern_field entry_fields[] = {QUERN_MESSAGE_FIELDS(struct json_entry, message)};
+static const struct quern_field sum_fields[] = {QUERN_SUM_FIELDS(struct json_entry, sums)};
+static const struct quern_shape entry_shape = QUERN_SHAPE(struct json_entry, entry_fields);
+static const struct quern_shape sum_shape = QUERN_SHAPE(struct json_entry, sum_fields);
+
+const char *quern_message_json_difference(const json_t *entry, const json_t *said)
+{
+    struct json_entry *sent = quern_answer_new(sizeof(*sent));
+    struct json_entry *told = quern_answer_new(sizeof(*told));
+    struct quern_error err;
+    const char *differs = "body";
+
+    if (quern_codec_read(&entry_shape, entry, sent, quern_answer_arena(sent), &err) &&
+        quern_codec_read(&sum_shape, said, told, quern_answer_arena(told), &err)) {
+        differs = quern_message_difference(&sent->message, &told->sums);
+    }
+    quern_answer_free(sent);
+    quern_answer_free(told);
+    return differs;
+}

@@ -59,5 +59,7 @@ struct quern_told_sums {
  * NULL. */
 const char *quern_message_difference(const struct quern_message_input *sent,
                                      const struct quern_told_sums *told);
+/* The same of an entry of SendMessageBatch and of the word on it in the answer, as JSON. */
+const char *quern_message_json_difference(const json_t *entry, const json_t *said);
 
 #endif

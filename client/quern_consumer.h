@@ -132,6 +132,7 @@ struct quern_counters {
     int64_t running;       /* of them, at work */
     int64_t waiting;       /* of them, waiting for a worker */
     int64_t newest_age_ms; /* how old the message received last was */
+    int64_t damaged; /* messages left for their lease: their MD5 is another than they were told */
 };
 
 /* What an inbox knows a message by. */

@@ -152,9 +152,11 @@ const struct quern_attribute *quern_received_attribute(const struct quern_receiv
 struct quern_messages {
     const struct quern_received *items;
     size_t count; /* 0: nothing came within the wait */
-    /* Messages left out because their body or attributes are not what their MD5 says. They come
-     * again when their lease ends. */
+    /* Messages left out because their body or attributes are not what their MD5 says, also by
+     * attempts that were repeated. They come again when their lease ends; so does, of a FIFO queue,
+     * what came with them and is behind them in their group, which is left out too. */
     size_t damaged_count;
+    const char *const *damaged_ids; /* their message ids */
 };
 
 /* Receives up to 10 messages: ReceiveMessage. options may be NULL: 10 messages, all attributes,

@@ -1,4 +1,5 @@
 /* Receiving messages, and what may be asked of one. */
+#include "client/receive.h"
 #include "client/calls.h"
 #include "client/internal.h"
 #include "client/message_shapes.h"
@@ -87,49 +88,115 @@ static bool is_whole(const struct arrival *arrival)
     return quern_digest_is_right(arrival->sum_of_attributes, sum);
 }
 
+/* Of a FIFO queue: whether one before it in its group is damaged, and so comes again. */
+static bool is_behind(const struct arrival *arrivals, const enum quern_arrival_state *states,
+                      size_t index)
+{
+    const char *group = quern_received_system(&arrivals[index].message, "MessageGroupId");
+
+    for (size_t i = 0; i < index && group != NULL; i++) {
+        const char *other = quern_received_system(&arrivals[i].message, "MessageGroupId");
+        if (states[i] == QUERN_ARRIVAL_DAMAGED && other != NULL && strcmp(group, other) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void sift(const struct arrival *arrivals, size_t count, bool is_fifo,
+                 enum quern_arrival_state *ret_states)
+{
+    for (size_t i = 0; i < count; i++) {
+        ret_states[i] = !is_whole(&arrivals[i])                         ? QUERN_ARRIVAL_DAMAGED
+                        : is_fifo && is_behind(arrivals, ret_states, i) ? QUERN_ARRIVAL_BEHIND
+                                                                        : QUERN_ARRIVAL_WHOLE;
+    }
+}
+
+bool quern_receive_sift(const json_t *answer, bool is_fifo, enum quern_arrival_state *ret_states,
+                        struct quern_error *err)
+{
+    struct receive_output *output = quern_answer_new(sizeof(*output));
+    bool ok = quern_codec_read(&output_shape, answer, output, quern_answer_arena(output), err);
+
+    if (ok) {
+        sift(output->arrivals, output->arrival_count, is_fifo, ret_states);
+    }
+    quern_answer_free(output);
+    return ok;
+}
+
+/* What the check of an answer knows beside it. */
+struct receiving {
+    bool is_fifo;
+    json_t *damaged_ids; /* of all attempts */
+};
+
 /* Keeps what is whole: the rest of an answer is not to suffer for one damaged message, whose lease
  * would then hide the others as well. */
 static bool keep_whole(void *output, const void *context, struct qn_arena *arena,
                        struct quern_error *err)
 {
     struct receive_output *received = output;
+    const struct receiving *receiving = context;
     struct quern_messages *kept = &received->messages;
-    struct quern_received *items =
-        qn_arena_alloc(arena, (received->arrival_count + 1) * sizeof(*items));
+    size_t count = received->arrival_count;
+    size_t damaged = 0;
+    struct quern_received *items = qn_arena_alloc(arena, (count + 1) * sizeof(*items));
+    enum quern_arrival_state *states = qn_arena_alloc(arena, (count + 1) * sizeof(*states));
 
-    (void)context;
-    if (items == NULL) {
+    if (items == NULL || states == NULL) {
         return quern_fail(err, "UnreadableAnswer", 200, "the answer is too large");
     }
-    for (size_t i = 0; i < received->arrival_count; i++) {
-        if (is_whole(&received->arrivals[i])) {
+    sift(received->arrivals, count, receiving->is_fifo, states);
+    for (size_t i = 0; i < count; i++) {
+        if (states[i] == QUERN_ARRIVAL_WHOLE) {
             items[kept->count++] = received->arrivals[i].message;
-        } else {
-            kept->damaged_count++;
+        } else if (states[i] == QUERN_ARRIVAL_DAMAGED) {
+            damaged++;
+            (void)json_array_append_new(receiving->damaged_ids,
+                                        json_string(received->arrivals[i].message.message_id));
         }
     }
     kept->items = items;
-    return kept->count > 0 || kept->damaged_count == 0 ||
+    return kept->count > 0 || damaged == 0 ||
            quern_fail(err, "ChecksumMismatch", 200,
-                      "%zu messages arrived with another MD5 than they were told to have",
-                      kept->damaged_count);
+                      "%zu messages arrived with another MD5 than they were told to have", damaged);
 }
 
-bool quern_receive_message(struct quern_client *client, const char *queue_url,
-                           const struct quern_receive_options *options,
-                           struct quern_messages **ret_messages, struct quern_error *err)
+static void name_damaged(struct quern_messages *messages, const json_t *ids)
+{
+    struct qn_arena *arena = quern_answer_arena(messages);
+    size_t count = json_array_size(ids);
+    const char **texts = qn_arena_alloc(arena, (count + 1) * sizeof(*texts));
+
+    for (size_t i = 0; texts != NULL && i < count; i++) {
+        const char *id = json_string_value(json_array_get(ids, i));
+        texts[messages->damaged_count++] = qn_arena_copy(arena, qn_str_from_cstr(id)).ptr;
+    }
+    messages->damaged_ids = texts;
+}
+
+bool quern_receive_noting(struct quern_client *client, const char *queue_url,
+                          const struct quern_receive_options *options, json_t *damaged_ids,
+                          struct quern_messages **ret_messages, struct quern_error *err)
 {
     static const char *const all[] = {"All"};
     static const struct quern_receive_options plain = {.wait_s = QUERN_NOT_GIVEN,
                                                        .visibility_s = QUERN_NOT_GIVEN};
     struct receive_input input = {.queue_url = queue_url,
                                   .options = options != NULL ? *options : plain};
+    const struct receiving receiving = {
+        .is_fifo = qn_str_ends_with(qn_str_from_cstr(queue_url), QN_STR(".fifo")),
+        .damaged_ids = damaged_ids,
+    };
     const struct quern_call call = {
         .action = "ReceiveMessage",
         .input_shape = &input_shape,
         .input = &input,
         .output_shape = &output_shape,
         .check = keep_whole,
+        .context = &receiving,
     };
     void *output = NULL;
 
@@ -147,8 +214,20 @@ bool quern_receive_message(struct quern_client *client, const char *queue_url,
     if (!quern_call_make(client, &call, &output, err)) {
         return false;
     }
+    name_damaged(output, damaged_ids);
     *ret_messages = output;
     return true;
+}
+
+bool quern_receive_message(struct quern_client *client, const char *queue_url,
+                           const struct quern_receive_options *options,
+                           struct quern_messages **ret_messages, struct quern_error *err)
+{
+    json_t *damaged_ids = json_array();
+    bool ok = quern_receive_noting(client, queue_url, options, damaged_ids, ret_messages, err);
+
+    json_decref(damaged_ids);
+    return ok;
 }
 
 /* ---- one message ---- */

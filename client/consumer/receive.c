@@ -1,4 +1,5 @@
 /* Receiving: when there is room, one poll after the other, with pauses after failures. */
+#include "client/receive.h"
 #include "client/consumer/internal.h"
 #include "server/base/clock.h"
 
@@ -118,6 +119,18 @@ static void name_attempt(struct quern_consumer *c, char attempt_id[ATTEMPT_ID_CH
     qn_random_format_uuid(id, attempt_id);
 }
 
+/* Without the lock. */
+static void tell_damaged(struct quern_consumer *c, const json_t *ids)
+{
+    size_t i;
+    json_t *id;
+
+    json_array_foreach(ids, i, id)
+    {
+        quern_tell(c, "warn", "message.damaged", json_pack("{s:O}", "message_id", id));
+    }
+}
+
 /* Under the lock, which is free during the call. The same attempt id asks a FIFO queue for the same
  * messages when the answer was lost. */
 static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[ATTEMPT_ID_CHARS])
@@ -130,15 +143,19 @@ static void receive(struct quern_caller *caller, int64_t asked, char attempt_id[
         .attempt_id = c->is_fifo ? attempt_id : NULL,
     };
     struct quern_messages *messages = NULL;
+    json_t *damaged_ids = json_array();
     struct quern_error err;
 
     c->hand.promised += asked;
     (void)pthread_mutex_unlock(&c->lock);
-    bool ok =
-        quern_receive_message(caller->client, c->options.queue_url, &options, &messages, &err);
+    bool ok = quern_receive_noting(caller->client, c->options.queue_url, &options, damaged_ids,
+                                   &messages, &err);
+    tell_damaged(c, damaged_ids);
     (void)pthread_mutex_lock(&c->lock);
     c->hand.promised -= asked;
     c->turned_at_ms = quern_consumer_now_ms(c);
+    c->hand.counters.damaged += (int64_t)json_array_size(damaged_ids);
+    json_decref(damaged_ids);
     if (ok) {
         admit(c, messages, asked);
         name_attempt(c, attempt_id);

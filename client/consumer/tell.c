@@ -194,7 +194,7 @@ static const struct column columns[] = {
     COLUMN(lapses),           COLUMN(circuit_opens),
     COLUMN(in_hand),          COLUMN(running),
     COLUMN(waiting),          COLUMN(newest_age_ms),
-    COLUMN(duplicates),
+    COLUMN(duplicates),       COLUMN(damaged),
 };
 
 void quern_tell_metrics(struct quern_consumer *c)

@@ -1,6 +1,7 @@
 /* Batches: what a poller receives, and how it gets rid of messages. */
 #include "client/lambda/event.h"
 #include "client/lambda/poller.h"
+#include "client/receive.h"
 #include "server/base/clock.h"
 
 enum { RECEIVE_MAX = 10, WAIT_MAX_S = 20, SHORT_WAIT_S = 1, RETRY_PAUSE_MS = 1000, TRIES = 3 };
@@ -63,6 +64,38 @@ static void pause_after_error(struct qn_lambda *lambda)
     (void)pthread_mutex_unlock(&lambda->lock);
 }
 
+/* A message that is not what its MD5 says is for no function; it comes again when its lease ends,
+ * and what came with it and is behind it in its group does then as well. */
+static void take(struct batch *batch, const json_t *output)
+{
+    struct qn_lambda *lambda = batch->poller->lambda;
+    const json_t *messages = json_object_get(output, "Messages");
+    enum quern_arrival_state *states =
+        qn_memory_new_array(json_array_size(messages) + 1, sizeof(*states));
+    struct quern_error err;
+    size_t i;
+    json_t *message;
+
+    if (!quern_receive_sift(output, lambda->queue.is_fifo, states, &err)) {
+        qn_lambda_tell_take(lambda, "receive-failed", json_pack("{s: s}", "code", err.code),
+                            "cannot receive: %s: %s", err.code, err.message);
+        messages = NULL;
+    }
+    json_array_foreach(messages, i, message)
+    {
+        if (states[i] == QUERN_ARRIVAL_WHOLE) {
+            add_take(batch, qn_lambda_record_new(message, lambda->queue.arn, lambda->queue.region));
+        } else if (states[i] == QUERN_ARRIVAL_DAMAGED) {
+            const json_t *id = json_object_get(message, "MessageId");
+            qn_lambda_tell_take(lambda, "damaged", json_pack("{s: O}", "id", id),
+                                "message %s arrived damaged (another MD5 than it was told to "
+                                "have): left for its visibility timeout",
+                                json_string_value(id));
+        }
+    }
+    qn_memory_free(states);
+}
+
 static bool receive(struct batch *batch)
 {
     struct qn_lambda_poller *poller = batch->poller;
@@ -70,8 +103,6 @@ static bool receive(struct batch *batch)
     size_t room = (size_t)mapping_of(poller)->batch_size - json_array_size(batch->records);
     struct quern_error err;
     json_t *output;
-    size_t i;
-    json_t *message;
     json_t *input =
         json_pack("{s: s, s: I, s: I, s: [s], s: [s], s: [s]}", "QueueUrl", lambda->queue_url,
                   "MaxNumberOfMessages", (json_int_t)(room < RECEIVE_MAX ? room : RECEIVE_MAX),
@@ -88,10 +119,7 @@ static bool receive(struct batch *batch)
         }
         return false;
     }
-    json_array_foreach(json_object_get(output, "Messages"), i, message)
-    {
-        add_take(batch, qn_lambda_record_new(message, lambda->queue.arn, lambda->queue.region));
-    }
+    take(batch, output);
     json_decref(output);
     return true;
 }

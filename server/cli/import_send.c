@@ -1,8 +1,10 @@
 /* Sending a batch of an import, and what its answer says of each message. */
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client/internal.h"
+#include "client/message_shapes.h"
 #include "server/cli/import.h"
 
 enum { ATTEMPTS = 3, PAUSE_MS = 100, FAILURES_SHOWN = 100, IDS_KEPT = 64 * 1024 };
@@ -17,6 +19,17 @@ static void note_failure(struct qn_import *import, const struct qn_import_item *
                                         code != NULL ? code : "", "message",
                                         message != NULL ? message : ""));
     }
+}
+
+static void note_damage(struct qn_import *import, const struct qn_import_item *item, const char *id,
+                        const char *differs)
+{
+    char message[200];
+
+    (void)snprintf(message, sizeof(message),
+                   "stored as %.100s, and its %s has another MD5 than was sent",
+                   id != NULL ? id : "?", differs);
+    note_failure(import, item, "ChecksumMismatch", message);
 }
 
 static const char *text_in(const json_t *object, const char *member)
@@ -84,8 +97,13 @@ static void take_sent(struct qn_import *import, struct qn_import_item *item, con
 {
     const char *id = text_in(said, "MessageId");
     const char *was = json_string_value(item->message_id);
+    const char *differs = quern_message_json_difference(item->entry, said);
 
     item->is_done = true;
+    if (differs != NULL) { /* stored all the same: sent again it would be there twice */
+        note_damage(import, item, id, differs);
+        return;
+    }
     import->sent++;
     if (import->rules.is_fifo && id != NULL) {
         bool is_again = was_answered(import, id);

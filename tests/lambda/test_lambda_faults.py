@@ -1,0 +1,39 @@
+"""`quern lambda` beside a server, a network and a function that fail."""
+import json
+
+REPORT = "--report-batch-item-failures"
+
+
+def numbers(world):
+    return [json.loads(record["body"])["n"] for one in world.seen() for record in one["event"]["Records"]]
+
+
+def fault(world, rule):
+    status, answer = world.server.control("POST", "/_quern/rules", {"rule": rule})
+    assert status < 300, answer
+
+
+def test_a_damaged_message_is_told_and_left_for_its_lease(world):
+    world.queue()
+    fault(world, 'on ReceiveMessage where body."n" = 1 and rc = 1 at post-commit do bad-md5')
+    ids = world.send(*({"n": n, "is": "secret"} for n in range(3)))
+    world.start(REPORT)
+    world.until(lambda: world.counts() == (0, 1) and sum(one["records"] for one in world.told()) == 2)
+    assert sorted(numbers(world)) == [0, 2]
+    assert [one["id"] for one in world.told("damaged")] == [ids[1]]
+    assert "secret" not in world.pollers[-1].log.read_text()
+    world.server.advance_ms(30500)
+    world.until(lambda: world.counts() == (0, 0))
+    assert sorted(numbers(world)) == [0, 1, 2]
+
+
+def test_nothing_overtakes_a_damaged_message_of_its_group(world):
+    world.queue("q.fifo")
+    fault(world, 'on ReceiveMessage where body."n" = 0 and rc = 1 at post-commit do bad-md5')
+    for n, group in enumerate("aab"):
+        world.send({"n": n}, group=group)
+    world.start(REPORT)
+    world.until(lambda: numbers(world) == [2] and world.told())
+    world.server.advance_ms(30500)
+    world.until(lambda: world.counts() == (0, 0))
+    assert numbers(world) == [2, 0, 1]
