@@ -95,6 +95,18 @@ def test_a_broken_item_names_its_scenarios():
     assert re.search(r"^  broken    .*: test", answer.stdout, re.M), answer.stdout
 
 
+def test_an_item_that_was_not_seen_names_the_scenarios_that_would_show_it(tmp_path):
+    page = tmp_path / "page.html"
+    answer = run("judge", "--checklist", "--html", str(page), str(TRACES / "once-broken.jsonl"))
+    rows = dict(re.findall(r"^  not seen  (.*): to be seen in (.*)$", answer.stdout, re.M))
+    assert rows["Load with duplicates and crashes at once has been survived"] == "chaos.soak"
+    assert rows["Polls are long, and an idle consumer costs little"].startswith("poll.false-empty, poll.idle-cost, ")
+    assert rows["A message is deleted only after its effect is durable"].startswith("base.ack-after-effect, ")
+    assert rows["Offsets: in a FIFO group nothing is acknowledged past a gap"].endswith(" (--profile fifo)")
+    assert answer.stdout.count("\n  not seen") == len(rows)
+    assert "<td>to be seen in chaos.soak</td>" in page.read_text()
+
+
 @pytest.mark.parametrize("trace, word", [("lapsed", "open"), ("unneeded", "open"), ("kept", "held")])
 def test_what_was_noticed_for_information_alone_is_not_called_held(tmp_path, trace, word):
     """A lease that lapsed under a consumer that never said that it extends any is no point that held."""

@@ -16,20 +16,6 @@ static const struct {
     [BROKEN] = {"fail", "broken"},
 };
 
-static bool is_named(const json_t *patterns, struct qn_str id)
-{
-    size_t i;
-    const json_t *pattern;
-
-    json_array_foreach(patterns, i, pattern)
-    {
-        if (qn_rule_glob(qn_str_from_cstr(json_string_value(pattern)), id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* One that is for information holds where nothing was noticed; another one that came to no more
  * than that has seen what it does not count, or nothing. */
 static enum mark of_info(const struct qn_report_entry *entry)
@@ -64,7 +50,7 @@ static enum mark of_invariants(const json_t *names, const struct qn_judgement *j
     for (size_t i = 0; i < judgement->invariant_count; i++) {
         const struct qn_invariant *invariant = &judgement->invariants[i];
         enum mark mark = NOT_SEEN;
-        if (!is_named(names, qn_str_from_cstr(invariant->name))) {
+        if (!qn_checklist_is_named(names, qn_str_from_cstr(invariant->name))) {
             continue;
         }
         if (invariant->finding.result == QN_RESULT_FAIL) {
@@ -89,7 +75,7 @@ static enum mark look_at(const json_t *item, const struct qn_report_entry *entry
     const struct qn_judgement *judgement = &entry->result.judgement;
     enum mark outcome = of_outcome(entry);
 
-    if (scenarios != NULL && !is_named(scenarios, entry->scenario->id)) {
+    if (scenarios != NULL && !qn_checklist_is_named(scenarios, entry->scenario->id)) {
         return NOT_SEEN;
     }
     if (invariants == NULL) {
@@ -112,6 +98,8 @@ static void append_evidence(const struct qn_report *report, const json_t *item, 
     if (outside != NULL) {
         qn_buf_append_literal(buf, "cannot be seen from outside: ");
         qn_report_escape(buf, qn_str_from_cstr(json_string_value(outside)));
+    } else if (mark == NOT_SEEN) {
+        qn_checklist_would_show(report, item, buf);
     }
     for (size_t i = 0; i < report->count; i++) {
         const struct qn_report_entry *entry = &report->entries[i];
@@ -217,6 +205,13 @@ static void print_item(const struct qn_report *report, const json_t *item)
             (void)fprintf(report->console, "%s%.*s", told > 1 ? ", " : ": ",
                           QN_STR_ARG(report->entries[i].scenario->id));
         }
+    }
+    if (outside == NULL && worst == NOT_SEEN) {
+        struct qn_buf text;
+        qn_buf_init(&text, SIZE_MAX / 2);
+        qn_checklist_would_show(report, item, &text);
+        (void)fprintf(report->console, ": %.*s", QN_STR_ARG(qn_buf_str(&text)));
+        qn_buf_done(&text);
     }
     (void)fputc('\n', report->console);
 }

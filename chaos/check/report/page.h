@@ -15,6 +15,11 @@ const char *qn_page_class(enum qn_outcome outcome);
 void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_buf *buf);
 /* events.c: its table of events, with the consumer's log beside them. */
 void qn_page_events(const struct qn_report_entry *entry, size_t number, struct qn_buf *buf);
+/* would_show.c: whether one of the patterns fits the name. */
+bool qn_checklist_is_named(const json_t *patterns, struct qn_str id);
+/* "to be seen in poll.idle-cost, poll.false-empty (skipped) and 2 more". */
+void qn_checklist_would_show(const struct qn_report *report, const json_t *item,
+                             struct qn_buf *buf);
 /* checklists.c */
 void qn_page_checklists(const struct qn_report *report, struct qn_buf *buf);
 
