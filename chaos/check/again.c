@@ -96,6 +96,18 @@ bool qn_again_is_due_alone(const struct qn_run_result *result)
     return result->process.kept_from[0] != '\0' && !qn_report_is_fine(result->judgement.outcome);
 }
 
+bool qn_again_is_due_without_sink(const struct qn_scenario *scenario,
+                                  const struct qn_scenario *form,
+                                  const struct qn_run_result *result)
+{
+    /* Who asked for no message, or never got going, has not shown what it calls. */
+    bool has_shown =
+        !result->never_got_going && result->profile.is_known && result->profile.batch > 0;
+
+    return form == scenario && scenario->without_sink != NULL && has_shown &&
+           !result->is_interrupted && result->profile.level < QN_LEVEL_SINK;
+}
+
 void qn_again_conclude(const struct qn_run_result *first, struct qn_run_result *second)
 {
     char text[QN_FINDING_TEXT];

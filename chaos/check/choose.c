@@ -1,12 +1,14 @@
 /* The order of scenarios: as they are listed, but for those that may share a consumer. */
 #include "chaos/check/choose.h"
 
+#include "chaos/check/declared.h"
+
 static void append_kind(const struct qn_report *report, const struct qn_scenario *scenario,
                         struct qn_buf *kind)
 {
     const struct qn_run_options options = {.check = report->options, .learned = &report->profile};
 
-    qn_run_kind(scenario, &options, kind);
+    qn_run_kind(qn_needs_form(scenario, report->options, &report->profile), &options, kind);
 }
 
 static struct qn_report_entry *next(const struct qn_report *report, struct qn_str kept)

@@ -24,6 +24,12 @@ bool qn_declared_exit(const struct qn_check_options *options, int64_t exit_code)
 bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,
                       const struct qn_profile *learned, struct qn_buf *reason);
 
+/* The scenario itself, or how it is run where nobody calls the sink, as far as that is known. While
+ * nothing was learned, who gives an effects command is taken to need no sink. */
+const struct qn_scenario *qn_needs_form(const struct qn_scenario *scenario,
+                                        const struct qn_check_options *options,
+                                        const struct qn_profile *learned);
+
 /* The reason why the user does not want it judged; NULL: it is not waived. */
 const char *qn_waiver_of(const struct qn_check_options *options,
                          const struct qn_scenario *scenario);

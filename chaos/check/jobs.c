@@ -9,6 +9,7 @@
 #include "chaos/check/again.h"
 #include "chaos/check/child.h"
 #include "chaos/check/choose.h"
+#include "chaos/check/declared.h"
 #include "chaos/check/files.h"
 #include "chaos/check/omit.h"
 #include "chaos/check/process.h"
@@ -50,11 +51,11 @@ struct running {
     int64_t end_limit_ms; /* monotonic; 0: nobody was told to end */
 };
 
-static void set_outcome(struct qn_report_entry *entry, enum qn_outcome outcome, struct qn_str text)
+static void fail(struct qn_report_entry *entry, const char *text)
 {
-    entry->result.judgement.outcome = outcome;
-    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%.*s",
-                   QN_STR_ARG(text));
+    entry->result.judgement.outcome = QN_OUTCOME_ERROR;
+    (void)snprintf(entry->result.judgement.text, sizeof(entry->result.judgement.text), "%.300s",
+                   text);
 }
 
 static void learn(struct qn_report *report, const struct qn_report_entry *entry)
@@ -75,11 +76,6 @@ static void learn(struct qn_report *report, const struct qn_report_entry *entry)
         }
     }
     known->level = seen->level > known->level ? seen->level : known->level;
-}
-
-static bool is_failure(const struct qn_check_options *options, enum qn_outcome outcome)
-{
-    return outcome == QN_OUTCOME_FAIL || (outcome == QN_OUTCOME_WARN && options->strict);
 }
 
 static void signal_all(const struct running *running, int number)
@@ -114,8 +110,10 @@ static void conclude(struct running *running, struct qn_report_entry *entry)
     qn_report_entry_print(report, entry);
     qn_report_tap_stream(report, entry);
     learn(report, entry);
-    if (jobs->options->fail_fast && !running->is_stopping &&
-        is_failure(jobs->options, entry->result.judgement.outcome)) {
+    enum qn_outcome outcome = entry->result.judgement.outcome;
+    bool fails =
+        outcome == QN_OUTCOME_FAIL || (outcome == QN_OUTCOME_WARN && jobs->options->strict);
+    if (jobs->options->fail_fast && !running->is_stopping && fails) {
         jobs->has_stopped = true;
         stop(running);
     }
@@ -175,21 +173,22 @@ static struct job *start_child(struct running *running, const struct order *orde
 
 /* After an earlier run or NULL. NULL: it could not be started, which is its result. */
 static struct job *start(struct running *running, struct qn_report_entry *entry,
-                         const struct qn_run_result *before)
+                         const struct qn_run_result *before, bool has_new_seed)
 {
     const struct order order = {
         .entry = entry,
-        .scenario = entry->scenario,
+        .scenario =
+            qn_needs_form(entry->scenario, running->jobs->options, &running->jobs->report->profile),
         .options = running->jobs->options,
         .is_again = before != NULL,
-        .has_new_seed = before != NULL && before->process.kept_from[0] == '\0',
+        .has_new_seed = has_new_seed,
         .may_keep = running->keeps && before == NULL,
     };
     struct qn_error err;
     struct job *job = start_child(running, &order, &err);
 
     if (job == NULL) {
-        set_outcome(entry, QN_OUTCOME_ERROR, qn_str_from_cstr(err.message));
+        fail(entry, err.message);
         conclude(running, entry);
     }
     return job;
@@ -204,6 +203,15 @@ static size_t how_many_at_once(const struct running *running)
     return running->ended == 0 || o->queue_name != NULL ? 1 : (size_t)o->jobs;
 }
 
+static void start_or_omit(struct running *running, struct qn_report_entry *entry, bool has_new_seed)
+{
+    if (qn_omit(running->jobs->options, running->jobs->report, running->stuck, entry)) {
+        conclude(running, entry);
+    } else {
+        (void)start(running, entry, NULL, has_new_seed);
+    }
+}
+
 static void start_more(struct running *running)
 {
     struct qn_report *report = running->jobs->report;
@@ -215,11 +223,7 @@ static void start_more(struct running *running)
             report, is_kept ? running->waiting[running->waiting_count - 1].scenario : NULL);
         entry->is_begun = true;
         running->begun++;
-        if (qn_omit(running->jobs->options, running->jobs->report, running->stuck, entry)) {
-            conclude(running, entry);
-        } else {
-            (void)start(running, entry, NULL);
-        }
+        start_or_omit(running, entry, false);
     }
 }
 
@@ -247,7 +251,7 @@ static bool runs_again(struct running *running, struct job *job)
         return false;
     }
     return !running->is_stopping && !entry->result.is_interrupted &&
-           (qn_again_is_due(entry->scenario, &entry->result.judgement) ||
+           (qn_again_is_due(job->child.scenario, &entry->result.judgement) ||
             qn_again_is_due_alone(&entry->result));
 }
 
@@ -285,11 +289,11 @@ static bool goes_on_shrinking(struct running *running, struct job *job)
 
     if (job->shrink == NULL) {
         if (running->is_stopping ||
-            !qn_shrink_is_due(entry->scenario, &entry->result, jobs->options)) {
+            !qn_shrink_is_due(job->child.scenario, &entry->result, jobs->options)) {
             return false;
         }
         qn_traces_keep(jobs->options, entry, job->child.directory, QN_STR(".first"));
-        job->shrink = qn_shrink_new(entry->scenario, jobs->options, &entry->result,
+        job->shrink = qn_shrink_new(job->child.scenario, jobs->options, &entry->result,
                                     qn_clock_monotonic_ms() + jobs->options->shrink_ms);
     } else if (qn_shrink_take(job->shrink, &entry->result)) {
         qn_traces_keep(jobs->options, entry, job->child.directory, QN_STR(""));
@@ -321,6 +325,19 @@ static void leave(struct running *running, const struct qn_child *child)
     }
 }
 
+/* As if it had been known before: that run tells nothing else. */
+static void start_without_sink(struct running *running, struct job *job)
+{
+    struct qn_report_entry *entry = job->entry;
+
+    learn(running->jobs->report, entry);
+    leave(running, &job->child);
+    qn_run_result_done(&entry->result);
+    entry->result = (struct qn_run_result){0};
+    start_or_omit(running, entry,
+                  true); /* its store has what the run before did with the old one */
+}
+
 static void end(struct running *running, size_t i)
 {
     struct qn_jobs *jobs = running->jobs;
@@ -344,6 +361,11 @@ static void end(struct running *running, size_t i)
         running->stuck = entry->scenario->id;
     }
     running->ended++;
+    if (!job.is_again && job.shrink == NULL && !running->is_stopping &&
+        qn_again_is_due_without_sink(entry->scenario, job.child.scenario, &entry->result)) {
+        start_without_sink(running, &job);
+        return;
+    }
     jobs->is_interrupted = jobs->is_interrupted || (entry->result.is_interrupted &&
                                                     !jobs->has_stopped && job.shrink == NULL);
     bool is_due = job.shrink == NULL && runs_again(running, &job);
@@ -364,7 +386,7 @@ static void end(struct running *running, size_t i)
     if (is_due) {
         struct qn_run_result before = entry->result;
         entry->result = (struct qn_run_result){0};
-        struct job *second = start(running, entry, &before);
+        struct job *second = start(running, entry, &before, before.process.kept_from[0] == '\0');
         if (second != NULL) {
             second->before = before;
         } else {

@@ -67,6 +67,14 @@ static const struct member fault_members[] = {
     {NULL, TEXT, NULL, NULL},
 };
 
+/* What is other where nobody calls the sink. */
+static const struct member without_sink_members[] = {
+    {"load", TEXTS, NULL, NULL},        {"faults", FAULTS, fault_members, NULL},
+    {"must", TEXTS, NULL, NULL},        {"should", TEXTS, NULL, NULL},
+    {"info", TEXTS, NULL, NULL},        {"end", OBJECT, end_members, NULL},
+    {"needs", TEXTS, NULL, need_words}, {NULL, TEXT, NULL, NULL},
+};
+
 /* A variant replaces members of its scenario. */
 #define RUN_MEMBERS                                                                                \
     {"queue", OBJECT, queue_members, NULL}, {"instances", OBJECT, instance_members, NULL},         \
@@ -75,6 +83,7 @@ static const struct member fault_members[] = {
         {"end", OBJECT, end_members, NULL}, {"must", TEXTS, NULL, NULL},                           \
         {"should", TEXTS, NULL, NULL}, {"info", TEXTS, NULL, NULL}, {"title", TEXT, NULL, NULL},   \
         {"why", TEXT, NULL, NULL}, {"fix", TEXT, NULL, NULL},                                      \
+        {"without_sink", OBJECT, without_sink_members, NULL},                                      \
         {"profiles", TEXTS, NULL, profile_words}, {"shrinks", BOOLEAN, NULL, NULL},                \
     {                                                                                              \
         "severity", TEXT, NULL, severity_words                                                     \
@@ -239,7 +248,7 @@ static void check_object(struct place *place, const json_t *object, const struct
 }
 
 /* A name or an expression with a slip in it would else only show when the run is over. */
-static void check_judged(struct place *place, const json_t *object)
+static void check_lists(struct place *place, const json_t *object)
 {
     size_t len = strlen(place->path);
     static const char *const lists[] = {"must", "should", "info"};
@@ -260,6 +269,20 @@ static void check_judged(struct place *place, const json_t *object)
         }
     }
     place->path[len] = '\0';
+}
+
+static void check_judged(struct place *place, const json_t *object)
+{
+    size_t len = strlen(place->path);
+    const json_t *other = json_object_get(object, "without_sink");
+
+    check_lists(place, object);
+    if (other != NULL) {
+        (void)snprintf(place->path + len, sizeof(place->path) - len, "%swithout_sink",
+                       len > 0 ? "." : "");
+        check_lists(place, other);
+        place->path[len] = '\0';
+    }
 }
 
 bool qn_scenario_check_members(const json_t *json, struct qn_str text, const char *name,

@@ -32,20 +32,41 @@ static bool fail_unknown(const struct qn_scenario *scenario, struct qn_str name,
                    nearest != NULL ? nearest : "", nearest != NULL ? "?" : "", scenario->id.ptr);
 }
 
+static bool has_rule(const struct qn_scenario *scenario, struct qn_str name)
+{
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        if (qn_str_equal(name, scenario->faults[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool check_names(const struct qn_scenario *scenario, struct qn_str names,
                         struct qn_error *err)
 {
     while (names.len > 0) {
         struct qn_str name = qn_str_trim(qn_str_cut(names, ',', &names));
-        bool is_there = false;
-        for (size_t i = 0; i < scenario->fault_count; i++) {
-            is_there = is_there || qn_str_equal(name, scenario->faults[i].name);
-        }
-        if (!is_there) {
+        if (!has_rule(scenario, name) &&
+            (scenario->without_sink == NULL || !has_rule(scenario->without_sink, name))) {
             return fail_unknown(scenario, name, err);
         }
     }
     return true;
+}
+
+static json_t *named_faults(const struct qn_scenario *scenario, struct qn_str names)
+{
+    json_t *faults = json_array();
+
+    for (size_t i = 0; i < scenario->fault_count; i++) {
+        const struct qn_scenario_fault *fault = &scenario->faults[i];
+        if (is_named(names, fault->name)) {
+            json_array_append_new(faults, json_pack("{s:s, s:I}", "rule", fault->text.ptr,
+                                                    "planned", (json_int_t)fault->planned));
+        }
+    }
+    return faults;
 }
 
 bool qn_narrow(const struct qn_scenario *scenario, struct qn_str names,
@@ -59,16 +80,12 @@ bool qn_narrow(const struct qn_scenario *scenario, struct qn_str names,
     if (!check_names(scenario, names, err)) {
         return false;
     }
-    json_t *faults = json_array();
-    for (size_t i = 0; i < scenario->fault_count; i++) {
-        const struct qn_scenario_fault *fault = &scenario->faults[i];
-        if (is_named(names, fault->name)) {
-            json_array_append_new(faults, json_pack("{s:s, s:I}", "rule", fault->text.ptr,
-                                                    "planned", (json_int_t)fault->planned));
-        }
+    json_t *json = json_deep_copy(scenario->json);
+    json_object_set_new(json, "faults", named_faults(scenario, names));
+    if (scenario->without_sink != NULL) {
+        json_object_set_new(json_object_get(json, "without_sink"), "faults",
+                            named_faults(scenario->without_sink, names));
     }
-    json_t *json = json_copy(scenario->json);
-    json_object_set_new(json, "faults", faults);
     json_object_del(json, "variants"); /* each of them is a scenario of its own already */
     qn_buf_init(&text, SIZE_MAX / 2);
     qn_json_text_append(&text, json, JSON_COMPACT);

@@ -10,14 +10,25 @@ struct known {
     const struct qn_scenario *scenario;
 };
 
+/* Effects are seen, if at all, at the end alone. */
+static bool is_without_sink(const struct known *known)
+{
+    return known->options->bodies.count > 0 ||
+           (known->learned->is_known && known->learned->level < QN_LEVEL_SINK);
+}
+
 static bool has_concurrency(const struct known *known)
 {
     int64_t said = known->options->concurrency;
 
-    /* Nothing said and nothing seen is no reason to leave it out. */
     return said > 1 ||
-           (said == 0 && (!known->learned->is_known || known->learned->level < QN_LEVEL_SINK ||
-                          known->learned->concurrency > 1));
+           (said == 0 && (!known->learned->is_known || known->learned->concurrency > 1));
+}
+
+/* Work that nobody sees is counted by nobody. */
+static bool shows_concurrency(const struct known *known)
+{
+    return known->options->concurrency > 0 || !is_without_sink(known);
 }
 
 static bool has_prefetch(const struct known *known)
@@ -83,6 +94,9 @@ static const struct need {
     bool (*is_met)(const struct known *known);
     const char *reason;
 } all_needs[] = {
+    {"concurrency", shows_concurrency,
+     "needs a consumer that works on several messages at once, and without the effect sink that "
+     "is not seen (--concurrency N says it)"},
     {"concurrency", has_concurrency,
      "needs a consumer that works on several messages at once, and one at a time was seen "
      "(--concurrency N says otherwise)"},
@@ -124,13 +138,6 @@ static bool sees_effects(const json_t *needs, const struct known *known)
             (!known->learned->is_known || known->learned->level >= QN_LEVEL_SINK));
 }
 
-/* Effects are seen, if at all, at the end alone. */
-static bool is_without_sink(const struct known *known)
-{
-    return known->options->bodies.count > 0 ||
-           (known->learned->is_known && known->learned->level < QN_LEVEL_SINK);
-}
-
 /* What only the sink can make happen: NULL when there is nothing of it. */
 static const char *lacks_sink(const struct qn_scenario *scenario, const struct known *known)
 {
@@ -140,7 +147,8 @@ static const char *lacks_sink(const struct qn_scenario *scenario, const struct k
     for (size_t i = 0; i < scenario->fault_count; i++) {
         const struct qn_rule *rule = scenario->faults[i].rule;
         bool is_of_objects = qn_str_equal(rule->event, QN_STR("fetch")); /* no effects are sent */
-        if (rule->target == QN_TARGET_SINK && !is_of_objects) {
+        bool is_optional = scenario->faults[i].planned == 0;
+        if (rule->target == QN_TARGET_SINK && !is_of_objects && !is_optional) {
             return "needs the effect sink, where one of its faults happens";
         }
     }
@@ -217,6 +225,18 @@ static bool has_time(const struct qn_scenario *scenario, const struct known *kno
                          (long long)(needed_ms / 1000), (long long)(own_ms / 1000),
                          (long long)(limit_ms / 1000));
     return false;
+}
+
+const struct qn_scenario *qn_needs_form(const struct qn_scenario *scenario,
+                                        const struct qn_check_options *options,
+                                        const struct qn_profile *learned)
+{
+    const struct known known = {options, learned, scenario};
+    bool is_likely = !learned->is_known && options->effects_command != NULL;
+
+    return scenario->without_sink != NULL && (is_likely || is_without_sink(&known))
+               ? scenario->without_sink
+               : scenario;
 }
 
 bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_options *options,

@@ -22,7 +22,8 @@ bool qn_omit(const struct qn_check_options *options, const struct qn_report *rep
     } else if (!qn_str_is_none(stuck)) {
         qn_buf_append_format(&reason, "not run: the consumer never got going in %.*s",
                              QN_STR_ARG(stuck));
-    } else if (qn_needs_are_met(entry->scenario, options, &report->profile, &reason)) {
+    } else if (qn_needs_are_met(qn_needs_form(entry->scenario, options, &report->profile), options,
+                                &report->profile, &reason)) {
         qn_buf_done(&reason);
         return false;
     }

@@ -208,10 +208,9 @@ static void read_members(struct qn_scenario_reader *reader)
 }
 
 /* The base is the file's own object; the reference is taken. NULL when something is wrong. */
-static struct qn_scenario *read_one(struct qn_scenario_reader *reader, json_t *json_take)
+static struct qn_scenario *read_form(struct qn_scenario_reader *reader, json_t *json_take)
 {
     struct qn_scenario *scenario = qn_memory_new(sizeof(*scenario));
-    size_t before = reader->mistake_count;
 
     qn_arena_init(&scenario->arena, SIZE_MAX / 2);
     scenario->json = json_take;
@@ -219,6 +218,44 @@ static struct qn_scenario *read_one(struct qn_scenario_reader *reader, json_t *j
     read_members(reader);
     /* The judge reads it from the header of the trace. */
     (void)json_object_set_new(json_take, "severity", json_string(scenario->severity.ptr));
+    return scenario;
+}
+
+/* A copy of the base with what the changes replace; those are taken. */
+static json_t *changed(const json_t *base, json_t *changes_take)
+{
+    json_t *json = json_deep_copy(base);
+
+    json_object_del(json, "variants");
+    (void)json_object_update_recursive(json, changes_take);
+    json_decref(changes_take);
+    return json;
+}
+
+/* The other form of the scenario is read as a variant of it is. */
+static struct qn_scenario *read_without_sink(struct qn_scenario_reader *reader, const json_t *base,
+                                             const json_t *without_sink)
+{
+    struct qn_scenario_reader other = *reader;
+    json_t *json = changed(base, json_deep_copy(without_sink));
+
+    json_object_del(json, "without_sink");
+    other.is_variant = true;
+    struct qn_scenario *scenario = read_form(&other, json);
+    reader->mistake_count = other.mistake_count;
+    return scenario;
+}
+
+static struct qn_scenario *read_one(struct qn_scenario_reader *reader, json_t *json_take)
+{
+    size_t before = reader->mistake_count;
+    struct qn_scenario *scenario = read_form(reader, json_take);
+    const json_t *without_sink = json_object_get(json_take, "without_sink");
+
+    /* What is wrong with both would be told twice. */
+    if (json_is_object(without_sink) && reader->mistake_count == before) {
+        scenario->without_sink = read_without_sink(reader, json_take, without_sink);
+    }
     if (reader->mistake_count > before) {
         qn_scenario_free(scenario);
         return NULL;
@@ -261,12 +298,9 @@ static json_t *vary(struct qn_scenario_reader *reader, const json_t *base, const
                                   "a variant is an object with a name");
         return NULL;
     }
-    json_t *json = json_deep_copy(base);
-    json_object_del(json, "variants");
     json_t *changes = json_deep_copy(variant);
     json_object_del(changes, "name");
-    (void)json_object_update_recursive(json, changes);
-    json_decref(changes);
+    json_t *json = changed(base, changes);
     qn_buf_init(&full, SIZE_MAX / 2);
     qn_buf_append_format(&full, "%s+%s", id != NULL ? id : "", name);
     json_object_set_new(json, "id", json_stringn(full.ptr, full.len));
@@ -364,6 +398,7 @@ void qn_scenario_free(struct qn_scenario *scenario)
     for (size_t i = 0; i < scenario->fault_count; i++) {
         qn_rule_free(scenario->faults[i].rule);
     }
+    qn_scenario_free(scenario->without_sink);
     json_decref(scenario->json);
     qn_arena_done(&scenario->arena);
     qn_memory_free(scenario);

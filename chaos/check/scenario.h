@@ -87,6 +87,8 @@ struct qn_scenario {
     size_t load_count;
     struct qn_scenario_fault *faults;
     size_t fault_count;
+    struct qn_scenario *without_sink; /* the same, as it is run where nobody calls the sink; NULL:
+                                         it is run as it is */
 };
 
 /* Grows as it is filled. Zeroed at first. */

@@ -152,6 +152,46 @@ Test(needs, what_only_the_sink_makes_happen_is_left_out_without_it)
     cr_expect(are_met("none"));
 }
 
+Test(needs, an_optional_fault_of_the_sink_may_stay_away)
+{
+    struct qn_rule *rule = NULL;
+    struct qn_error err;
+
+    cr_assert(qn_rule_parse(QN_STR("on sink.work.begin do status 503"), 1, NULL, &rule, &err));
+    struct qn_scenario_fault fault = {.rule = rule, .planned = 1};
+    scenario.faults = &fault;
+    scenario.fault_count = 1;
+    learned.level = QN_LEVEL_PROTOCOL;
+    expect_reason("none", "where one of its faults happens");
+    fault.planned = 0;
+    cr_expect(are_met("none"));
+    qn_rule_free(rule);
+}
+
+Test(needs, without_the_sink_nobody_sees_several_at_once)
+{
+    learned.level = QN_LEVEL_COMMAND;
+    expect_reason("concurrency", "--concurrency N says it");
+    options.concurrency = 2;
+    cr_expect(are_met("concurrency"));
+}
+
+Test(needs, the_form_without_the_sink_is_for_who_does_not_call_it)
+{
+    struct qn_scenario other = {0};
+
+    cr_expect_eq(qn_needs_form(&scenario, &options, &learned), &scenario);
+    scenario.without_sink = &other;
+    cr_expect_eq(qn_needs_form(&scenario, &options, &learned), &scenario);
+    learned.level = QN_LEVEL_PROTOCOL;
+    cr_expect_eq(qn_needs_form(&scenario, &options, &learned), &other);
+    learned = (struct qn_profile){0};
+    cr_expect_eq(qn_needs_form(&scenario, &options, &learned), &scenario);
+    options.effects_command = "count"; /* why else would there be one */
+    cr_expect_eq(qn_needs_form(&scenario, &options, &learned), &other);
+    scenario.without_sink = NULL;
+}
+
 Test(needs, what_fails_on_purpose_is_not_for_those_who_delete_first)
 {
     struct qn_scenario_load load = {.count = 1, .outcome = QN_LOAD_FLAKY};

@@ -254,6 +254,40 @@ Test(scenario, everything_that_is_wrong_is_told_with_its_line)
     qn_scenarios_done(&scenarios);
 }
 
+Test(scenario, the_form_without_the_sink_replaces_what_it_names)
+{
+    static const char text[] = "{\"id\":\"std.x\",\"load\":[\"ok\"],\"must\":[\"ONCE\"],"
+                               "\"faults\":[\"on sink.work.begin do hang as a\"],"
+                               "\"without_sink\":{\"faults\":[\"on Delete* do reset as b\"]},"
+                               "\"variants\":[{\"name\":\"two\",\"instances\":{\"count\":2}}]}";
+    struct qn_scenarios scenarios = {0};
+    struct qn_buf mistakes;
+
+    qn_buf_init(&mistakes, 65536);
+    cr_assert(qn_scenarios_read(&scenarios, qn_str_from_cstr(text), "mine", &mistakes));
+    for (size_t i = 0; i < 2; i++) { /* a variant has it too */
+        const struct qn_scenario *other = scenarios.items[i]->without_sink;
+        cr_assert_not_null(other);
+        cr_expect(qn_str_equal(other->id, scenarios.items[i]->id));
+        cr_expect(qn_str_equal(scenarios.items[i]->faults[0].name, QN_STR("a")));
+        cr_expect(qn_str_equal(other->faults[0].name, QN_STR("b")));
+        cr_expect_eq(other->load_count, 1);
+        cr_expect_not_null(json_object_get(other->json, "must"));
+        cr_expect_null(json_object_get(other->json, "without_sink"));
+    }
+    qn_scenarios_done(&scenarios);
+
+    static const char wrong[] = "{\"id\":\"std.x\",\"load\":[\"ok\"],\n\"without_sink\":{\n"
+                                "\"must\":[\"ONE\"],\"queue\":{}}}";
+    cr_expect_not(qn_scenarios_read(&scenarios, qn_str_from_cstr(wrong), "mine", &mistakes));
+    qn_buf_append_char(&mistakes, '\0');
+    cr_expect_not_null(strstr(mistakes.ptr, "without_sink.must[0]: "), "%s", mistakes.ptr);
+    cr_expect_not_null(strstr(mistakes.ptr, "without_sink.queue: there is no such member"), "%s",
+                       mistakes.ptr);
+    qn_buf_done(&mistakes);
+    qn_scenarios_done(&scenarios);
+}
+
 Test(scenario, variants_replace_what_they_name)
 {
     static const char text[] =

@@ -220,3 +220,20 @@ Test(shrink, narrowed_scenario_keeps_names_and_plans)
                      "show t has their names)");
     qn_scenario_free(whole);
 }
+
+Test(shrink, narrowed_scenario_is_narrowed_without_the_sink_too)
+{
+    static const char text[] =
+        "{\"id\":\"t\",\"load\":[\"ok\"],\"faults\":[\"on sink.work.begin do hang as a\"],"
+        "\"without_sink\":{\"faults\":[\"on Delete* do reset as b\",\"on any do reset as c\"]}}";
+    struct qn_scenario *whole;
+    struct qn_scenario *part;
+
+    cr_assert(qn_scenario_read(qn_str_from_cstr(text), "t", &whole, &err), "%s", err.message);
+    cr_assert(qn_narrow(whole, QN_STR("c"), &part, &err), "%s", err.message);
+    cr_expect_eq(part->fault_count, 0);
+    cr_assert_eq(part->without_sink->fault_count, 1);
+    cr_expect_str_eq(part->without_sink->faults[0].name.ptr, "c");
+    qn_scenario_free(part);
+    qn_scenario_free(whole);
+}

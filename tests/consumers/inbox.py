@@ -98,10 +98,16 @@ def main():
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    thread = threading.Thread(target=Inbox(reference.make_sqs, queue_url, None, stop).run)
+    worker = Inbox(reference.make_sqs, queue_url, None, stop)
+    thread = threading.Thread(target=worker.run)
     thread.start()
+    left_s = float(os.environ.get("QUERN_GRACE", 10)) - reference.GRACE_MARGIN_S
     while thread.is_alive():
         thread.join(0.2)
+        left_s -= 0.2 if stop.is_set() else 0
+        if left_s <= 0:
+            worker.give_up()
+            os._exit(0)
     return 0
 
 

@@ -45,9 +45,9 @@ def document(path):
 
 
 @functools.lru_cache(maxsize=None)
-def scenario_sum(path):
-    """What is done and what is judged, without what is told of it."""
-    told = ("title", "why", "fix", "docs", "info", "tier")
+def scenario_sum(path, has_sink=True):
+    """What is done and what is judged of a consumer that calls the sink, or does not; without what is told of it."""
+    told = ("title", "why", "fix", "docs", "info", "tier", *(["without_sink"] if has_sink else []))
     return _sum(json.dumps({key: value for key, value in document(path).items() if key not in told},
                            sort_keys=True))
 
@@ -256,7 +256,8 @@ def _order(number):
 def reference_sum(reference, scenario):
     """Changes with the consumer and the scenario."""
     own = _sum(*[path.name + path.read_text() for path in reference.sources]) if reference.sources else worker_sum()
-    return _sum(own, scenario_sum(running.scenario_files()[scenario]))[:8]
+    has_sink = "--effects-cmd" not in reference.options
+    return _sum(own, scenario_sum(running.scenario_files()[scenario], has_sink))[:8]
 
 
 def is_one_of(scenario, patterns):

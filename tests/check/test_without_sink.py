@@ -1,0 +1,60 @@
+"""Scenarios that count on the effect sink are run another way where nobody calls it: of a consumer
+whose effects a command counts, they find the same mistakes."""
+import json
+import pathlib
+import sys
+
+import pytest
+from commands import run
+
+CONSUMER = pathlib.Path(__file__).resolve().parent / "own/faulty_inbox.py"
+GOOD = '{"schemaVersion": 1, "idempotencyKey": "{{id}}", "payload": {"id": "{{id}}"}}'
+BODIES = ["--body", "good=good.json", "--body", "poison=bad.json"]
+FOUND = [
+    ("std.crash-after-effect-before-delete", "adds-again", [], "ONCE"),
+    ("lease.lost-mid-work", "adds-again", [], "ONCE"),
+    ("scale.join-leave", "deletes-first", [], "NO-LOSS"),
+    ("chaos.soak", "adds-again", ["--shrink", "0", "--minutes", "0.25"], "ONCE"),
+    ("poison.reaches-dlq-exactly", "none", [*BODIES, "--poison", "dlq"], "DLQ-EXACT"),
+    ("poison.crashes-consumer", "deletes-first", [], "NOT-DELETED"),
+    ("shutdown.sigterm-drains", "ends-at-once", [], "DELETED-AT-EXIT"),
+    ("shutdown.while-sqs-is-down", "deletes-for-ever", ["--grace", "3s"], "EXIT-IN-GRACE"),
+    ("error.resets-and-truncation", "dies-of-errors", [], "SURVIVES"),
+    ("batch.slow-message-does-not-block", "none", ["--concurrency", "2"], "PROGRESS"),
+    ("lease.heartbeat-extends", "lets-leases-lapse", ["--heartbeat", "yes"], "ONE-LEASE"),
+]
+
+
+def check(folder, mistake, *words, counts=True):
+    command = [sys.executable, str(CONSUMER)]
+    words += ("--effects-cmd", "%s %s --effects" % tuple(command)) if counts else ()
+    (folder / "good.json").write_text(GOOD)
+    (folder / "bad.json").write_text('{"schemaVersion": 1}')
+    answer = run("check", *words, "--env", "MISTAKE=" + mistake, "--json", "report.json", "--", *command,
+                 cwd=folder, timeout_s=300)
+    scenarios = json.loads((folder / "report.json").read_text())["scenarios"]
+    return {one["id"]: one for one in scenarios}, answer.stdout + answer.stderr
+
+
+def broken(scenario):
+    return [one["name"] for one in scenario["invariants"] if one["result"] == "fail"]
+
+
+@pytest.mark.parametrize("scenario, mistake, options, name", FOUND, ids=[row[0] for row in FOUND])
+def test_the_mistake_is_found(tmp_path, scenario, mistake, options, name):
+    seen, text = check(tmp_path, mistake, "--only", scenario, *options)
+    assert seen[scenario]["verdict"] == "FAIL", text
+    assert name in broken(seen[scenario]), text
+
+
+def test_who_turns_out_not_to_call_the_sink_is_run_once_more(tmp_path):
+    seen, text = check(tmp_path, "ends-at-once", "--only", "shutdown.sigterm-drains", counts=False)
+    assert "DELETED-AT-EXIT" in broken(seen["shutdown.sigterm-drains"]), text
+    assert text.count("shutdown.sigterm-drains  ") == 1, text
+
+
+def test_the_right_consumer_passes(tmp_path):
+    names = {row[0] for row in FOUND} - {"chaos.soak", "batch.slow-message-does-not-block", "poison.reaches-dlq-exactly", "lease.heartbeat-extends"}
+    seen, text = check(tmp_path, "none", "-j", "4",
+                       *(word for name in ["base.drain-and-profile", *sorted(names)] for word in ("--only", name)))
+    assert {name: one["verdict"] for name, one in seen.items()} == dict.fromkeys(names | {"base.drain-and-profile"}, "PASS"), text
