@@ -5,7 +5,11 @@
  *   messageType, schemaVersion, idempotencyKey, payload      must be there
  *   messageId, occurredAt, correlationId, causationId, tenantId   may be missing
  *
- * Other members are let pass: a sender may be newer than we are. What decides is the version. */
+ * Other members are let pass: a sender may be newer than we are. What decides is the version.
+ *
+ * Whether the body is JSON is said by RFC 8259, but a name may not be there twice. In the payload a
+ * whole number beyond 64 bits is a real one, one beyond those the greatest, and half a surrogate
+ * pair U+FFFD, as is U+0000 in a name: nothing of that makes a message permanent. */
 #ifndef QUERN_ENVELOPE_H
 #define QUERN_ENVELOPE_H
 

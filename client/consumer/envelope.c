@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/json_text.h"
 #include "server/base/memory.h"
 
 static bool refuse(char reason[QUERN_REASON_MAX], const char *format, ...) QN_PRINTF(2, 3);
@@ -82,8 +83,13 @@ bool quern_envelope_read(const char *body, size_t len, const struct quern_envelo
                          size_t kind_count, struct quern_envelope *ret_envelope,
                          char reason[QUERN_REASON_MAX])
 {
-    struct quern_envelope read = {.document = json_loadb(body, len, JSON_REJECT_DUPLICATES, NULL)};
+    json_error_t mistake;
+    struct quern_envelope read = {
+        .document = quern_json_text_read(qn_str(body, len), JSON_REJECT_DUPLICATES, &mistake)};
 
+    if (read.document == NULL && json_error_code(&mistake) == json_error_duplicate_key) {
+        return refuse(reason, "a name is there twice");
+    }
     if (!read_members(&read, reason) || !is_known(&read, kinds, kind_count, reason)) {
         quern_envelope_done(&read);
         return false;

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "client/json_text.h"
+
 enum { PATH_ROOM = 512, NESTED_MAX = 100 };
 
 static const char either[] = "$or";
@@ -212,7 +214,7 @@ static json_t *with_body(const json_t *pattern, const json_t *record)
     const json_t *of_body = json_object_get(pattern, "body");
     const json_t *text = json_object_get(record, "body");
     json_t *body =
-        json_loadb(json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL);
+        quern_json_text_read(qn_str(json_string_value(text), json_string_length(text)), 0, NULL);
     json_t *copy = NULL;
 
     if (of_body == NULL) {

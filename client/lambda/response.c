@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/json_text.h"
 #include "server/base/memory.h"
 
 struct reading {
@@ -102,7 +103,7 @@ void qn_lambda_response_read(struct qn_str answer, bool reports, const char *con
     if (!reports || answer.len == 0) {
         return;
     }
-    json_t *value = json_loadb(answer.ptr, answer.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    json_t *value = quern_json_text_read(answer, JSON_DECODE_ANY, NULL);
     if (value == NULL) {
         fail_all(&reading, "the answer is no JSON");
     } else if (json_is_object(value)) {

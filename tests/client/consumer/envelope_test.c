@@ -2,6 +2,7 @@
 #include "client/quern_envelope.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct quern_envelope_kind kinds[] = {{"order.placed", 1, 2}, {"order.paid", 3, 3}};
@@ -57,7 +58,7 @@ Test(consumer_envelope, what_is_missing_or_wrong_is_named)
 {
     expect_refused("", "the body is no JSON object");
     expect_refused("[1]", "the body is no JSON object");
-    expect_refused("{\"a\":1,\"a\":2}", "the body is no JSON object");
+    expect_refused("{\"a\":1,\"a\":2}", "a name is there twice");
     expect_refused("{\"messageType\":\"order.paid\"," REST, "schemaVersion is missing");
     expect_refused("{\"messageType\":\"order.paid\",\"schemaVersion\":\"3\"," REST,
                    "schemaVersion is no whole number");
@@ -72,6 +73,25 @@ Test(consumer_envelope, what_is_missing_or_wrong_is_named)
                    "payload is missing");
     expect_refused("{\"messageType\":\"order.paid\",\"schemaVersion\":3,\"tenantId\":5," REST,
                    "tenantId is no text");
+}
+
+Test(consumer_envelope, a_payload_is_json_when_the_grammar_says_so)
+{
+    static const char *const payloads[] = {"12345678901234567890", "1e400", "\"\\u0000\"",
+                                           "\"\\ud800\"", "{\"\\u0000\":1}"};
+    char body[300];
+
+    for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
+        (void)snprintf(body, sizeof(body),
+                       "{\"messageType\":\"order.paid\",\"schemaVersion\":3,"
+                       "\"idempotencyKey\":\"k\",\"payload\":%s}",
+                       payloads[i]);
+        cr_expect(reads(body), "%s: %s", payloads[i], reason);
+        cr_expect_eq(envelope.schema_version, 3);
+        quern_envelope_done(&envelope);
+    }
+    expect_refused("{\"messageType\":\"order.paid\",\"schemaVersion\":30000000000000000000," REST,
+                   "schemaVersion is no whole number");
 }
 
 Test(consumer_envelope, versions_are_taken_from_the_oldest_to_the_newest)

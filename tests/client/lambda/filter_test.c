@@ -124,6 +124,18 @@ Test(filter, one_value_of_a_list_is_enough)
     NO("{\"l\": {\"a\": [1], \"b\": [2]}}", "{\"l\": [{\"a\": 1}, {\"b\": 2}]}");
 }
 
+Test(filter, whether_a_body_is_json_is_said_by_the_grammar)
+{
+    YES("{\"body\": {\"kind\": [\"order\"]}}",
+        "{\"body\": \"{\\\"kind\\\": \\\"order\\\", \\\"n\\\": 12345678901234567890}\"}",
+        "{\"body\": \"{\\\"kind\\\": \\\"order\\\", \\\"n\\\": 1e400}\"}",
+        "{\"body\": \"{\\\"kind\\\": \\\"order\\\", \\\"n\\\": \\\"\\\\u0000\\\"}\"}",
+        "{\"body\": \"{\\\"kind\\\": \\\"order\\\", \\\"\\\\u0000\\\": \\\"\\\\ud800\\\"}\"}");
+    YES("{\"body\": {\"n\": [{\"numeric\": [\">\", 100]}]}}",
+        "{\"body\": \"{\\\"n\\\": 12345678901234567890}\"}", "{\"body\": \"{\\\"n\\\": 1e400}\"}");
+    NO("{\"body\": [{\"prefix\": \"{\"}]}", "{\"body\": \"{\\\"n\\\": 12345678901234567890}\"}");
+}
+
 Test(filter, a_body_is_looked_into_when_it_is_json)
 {
     YES("{\"body\": {\"kind\": [\"order\"]}}", "{\"body\": \"{\\\"kind\\\": \\\"order\\\"}\"}");
