@@ -209,6 +209,7 @@ static const struct row rows[] = {
     {"exit-in-grace-held-slack", QN_OUTCOME_PASS, ""},
     {"exit-in-grace-broken", QN_OUTCOME_FAIL, "EXIT-IN-GRACE"},
     {"exit-in-grace-broken-killed", QN_OUTCOME_FAIL, "EXIT-IN-GRACE"},
+    {"exit-in-grace-broken-killed-rounded", QN_OUTCOME_FAIL, "EXIT-IN-GRACE"},
     {"exit-in-grace-held-killed-early", QN_OUTCOME_PASS, ""},
     {"exit-in-grace-broken-never", QN_OUTCOME_FAIL, "EXIT-IN-GRACE"},
     {"exit-in-grace-held-history-ends", QN_OUTCOME_PASS, ""},
