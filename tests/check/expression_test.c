@@ -121,6 +121,7 @@ Test(expression, mistakes_are_told_with_their_column)
         "leases(k-001, k-002) == 1",
         "gap(k-001, first) > 1",
         "time() > 1",
+        "left(over) == 0",
         "1 == 1 )",
         "X == 1",
     };
@@ -408,6 +409,7 @@ Test(expression, levels_say_what_can_be_seen)
     expect("effects(k-001) == 1", QN_RESULT_PASS);
     expect("attempts(k-001) == 1", QN_RESULT_NOT_OBSERVABLE);
     expect("first(work.begin) > 0", QN_RESULT_NOT_OBSERVABLE);
+    expect("left(done) == 0", QN_RESULT_NOT_OBSERVABLE);
 }
 
 Test(expression, entry_is_an_invariant_or_an_expression_and_may_have_a_name)

@@ -107,7 +107,7 @@ backpressure.slow-downstream | unbounded-dispatch; hot-retry
 backpressure.downstream-outage | give-up-and-delete
 fifo.crash-mid-group | no-idempotency
 fifo.expired-handle-delete | dies-on-error; no-idempotency
-scale.join-leave | memory-only-dedupe; no-idempotency
+scale.join-leave | memory-only-dedupe; no-idempotency; exit-now-on-sigterm
 shutdown.unfinished-work-released | ignores-sigterm
 lambda.duplicate-batch | no-idempotency
 lambda.timeout | no-idempotency
@@ -124,6 +124,8 @@ OTHERWISE = {
     ("inline-retry-past-lease", "retry.transient-then-success"): ("F", ["START-LIVE"]),
     # The work is five times the grace period: nobody could finish it.
     ("exit-now-on-sigterm", "shutdown.unfinished-work-released"): ("W", ["NO-STRAND"]),
+    # What it left comes back and is done: lost is only the time.
+    ("exit-now-on-sigterm", "scale.join-leave"): ("W", ["NO-STRAND"]),
     ("fifo-global-serial", "fifo.parallel-across-groups"): ("W", ["PARALLEL*", "PROGRESS"]),
     ("tight-error-loop", "error.backoff-on-auth"): ("W", ["BACKOFF"]),
     ("tight-error-loop", "error.queue-missing"): ("W", ["BACKOFF"]),

@@ -103,5 +103,8 @@ struct qn_book_instance *qn_book_instance_of(const struct qn_book *book, struct 
 struct qn_lease *qn_book_lease_of(const struct qn_book *book, struct qn_str handle);
 /* The next lease granted by the same request, or NULL. */
 struct qn_lease *qn_book_batch_mate(const struct qn_lease *lease);
+/* Of the messages that a process worked on when it was told to end, those that it left at its end:
+ * hidden from others, as NO-STRAND has it; or, if is_done, with their effect and not deleted. */
+size_t qn_judge_left(const struct qn_judge_input *in, bool is_done);
 
 #endif

@@ -379,6 +379,19 @@ static double exits(struct qn_expression *x, const struct arguments *a)
     return (double)qn_judge_own_exits(x->in, &ignored);
 }
 
+/* Only the sink tells what was in work. */
+static double left(struct qn_expression *x, const struct arguments *a)
+{
+    bool is_done = qn_str_equal(a->items[0], QN_STR("done"));
+
+    if (!is_done && !qn_str_equal(a->items[0], QN_STR("begun"))) {
+        return qn_expression_fail(x, a->from, "expected left(begun) or left(done)");
+    }
+    qn_expression_need(x, QN_LEVEL_SINK);
+    x->pattern = QN_STR("proc.exit");
+    return (double)qn_judge_left(x->in, is_done);
+}
+
 static double time_of(struct qn_expression *x, const struct arguments *a)
 {
     const struct qn_check_event *mark = find_mark(x->in, a->items[0]);
@@ -458,6 +471,7 @@ static const struct function {
     {"short_polls", 0, 1, short_polls, "short_polls() or short_polls(MARK)"},
     {"unnamed", 0, 0, unnamed, "unnamed()"},
     {"exits", 0, 0, exits, "exits()"},
+    {"left", 1, 1, left, "left(begun) or left(done)"},
     {"time", 1, 1, time_of, "time(MARK)"},
     {"declared", 1, 2, declared, "declared(NAME) or declared(NAME, WORD)"},
 };

@@ -63,3 +63,40 @@ void qn_judge_no_strand(const struct qn_judge_input *in, struct qn_finding *ret_
                        ", %zu messages in all", stranded);
     }
 }
+
+/* Work that its process had begun when it was told to end, and that it was not seen to fail: what
+ * failed comes back by its lease, as it would at any other time. */
+static bool was_in_work(const struct qn_stop *stop, const struct qn_handler *run)
+{
+    bool is_over = run->end != NULL && run->end->seq < stop->exit->seq;
+
+    return run->lease != NULL && run->owner == stop->owner && run->life == stop->life &&
+           run->begin->seq < stop->told->seq && !(is_over && run->end->kind == QN_CHECK_WORK_ABORT);
+}
+
+/* The effect is there, and nobody has said so to SQS. A lease that ran out before cannot be
+ * deleted any more. */
+static bool is_done_and_kept(const struct qn_stop *stop, const struct qn_handler *run)
+{
+    bool is_done = run->end != NULL && run->end->seq < stop->exit->seq;
+    bool is_open = run->lease->ended == NULL || run->lease->ended->seq > stop->exit->seq;
+
+    return is_done && (is_open || run->lease->end == QN_LEASE_RELEASED);
+}
+
+size_t qn_judge_left(const struct qn_judge_input *in, bool is_done)
+{
+    size_t count = 0;
+
+    for (const struct qn_stop *stop = in->book->stops; stop != NULL; stop = stop->next) {
+        /* One that was killed had no chance to tidy up. */
+        if (!stop->is_judged || stop->exit == NULL || stop->killed != NULL) {
+            continue;
+        }
+        for (const struct qn_handler *run = in->book->handlers; run != NULL; run = run->next) {
+            count += was_in_work(stop, run) &&
+                     (is_done ? is_done_and_kept(stop, run) : is_stranded(in, stop, run->lease));
+        }
+    }
+    return count;
+}

@@ -30,6 +30,7 @@ static const struct qn_function_words functions[] = {
     {"short_polls", QN_TIMES, "a receive was answered at once with nothing {n}{in1}"},
     {"unnamed", QN_TIMES, "a message was sent on without an idempotencyKey {n}"},
     {"exits", QN_TIMES, "a consumer ended by itself {n}"},
+    {"left", QN_NUMBER, "a consumer ended and left behind of the messages that it had {1} {n}"},
     {"declared", QN_NUMBER, "what is declared as {1} was {n}"},
 };
 
