@@ -223,6 +223,8 @@ static void learn_event(struct learner *learner, const struct qn_check_event *ev
         if (learner->open_runs > profile->concurrency) {
             profile->concurrency = learner->open_runs;
         }
+    } else if (event->kind == QN_CHECK_WORK_COMMIT || event->kind == QN_CHECK_WORK_ABORT) {
+        end_work(learner, event->k); /* each item of a call that brings several */
     } else if (event->kind == QN_CHECK_WORK_REPLY) {
         learner->open_runs--;
         end_work(learner, event->k);

@@ -78,6 +78,19 @@ def test_what_cannot_be_written_is_refused_before_the_run(tmp_path):
     assert "both name" in refused("check", "--json", same, "--badge", same, "--", "x")
 
 
+def test_a_consumer_that_overruns_what_is_downstream_is_told(tmp_path):
+    words = ["check", "--only", "base.ack-after-effect", "--sink-capacity", "1", "--json", str(tmp_path / "r.json"), "--",
+             *WORKER, "--workers", "3"]
+    answer = run(*words)
+    accounting = json.loads((tmp_path / "r.json").read_text())["scenarios"][0]["accounting"]
+    refusals = accounting["sink_refused"]["over_capacity"]
+    assert refusals > 0
+    assert f"| the sink refused {refusals} of the calls (429): more were open than it takes\n" in answer.stdout
+    assert f"\n the sink refused {refusals} calls: {refusals} beyond its capacity (429)\n" in answer.stdout
+    assert re.search(r"^ messages 12 sent / 12 deleted       effects 12 applied / 0 duplicated / 0 lost$", answer.stdout, re.M)
+    assert accounting["deleted"] == accounting["applied"] == 12
+
+
 def test_the_checklists_are_on_the_console(good):
     text, _, _ = good
     lists = json.loads((ROOT / "chaos/check/report/html/checklists.json").read_text())

@@ -393,6 +393,40 @@ def test_what_is_only_information_says_what_was_seen(tmp_path):
     assert (scenario["verdict"], scenario["text"]) == ("INFO", "held: ONCE, SECOND, NO-PHANTOM, SURVIVES")
 
 
+def test_what_was_deleted_stands_beside_the_effects(tmp_path):
+    trace = Trace(must=["NO-LOSS"])
+    for k in ("k-000", "k-001"):
+        trace.send(k)
+    trace.work("k-000")
+    trace.lease("k-001")
+    trace.delete("k-001")  # and no effect
+    page = tmp_path / "page.html"
+    _, root, _, report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    for books in (report["accounting"], report["scenarios"][0]["accounting"]):
+        assert (books["attempts"], books["deleted"], books["applied"]) == (2, 2, 1)
+        assert "sink_refused" not in books
+    properties = {one.get("name"): one.get("value") for one in root.iter("property")}
+    assert (properties["quern.sent"], properties["quern.deleted"], properties["quern.applied"]) == ("2", "2", "1")
+    assert page.read_text().count("2 messages sent, 2 deleted, 1 effect applied") == 2
+
+
+def test_calls_that_the_sink_refused_are_counted(tmp_path):
+    trace = Trace()
+    trace.send("k-000")
+    trace.lease("k-000")
+    for status in (429, 429, 503):
+        trace.begin("k-000")
+        trace.add("work.abort", k="k-000", run=trace.runs, reason="over capacity", instance="QUERN0001")
+        trace.add("work.reply", k="k-000", run=trace.runs, status=status, instance="QUERN0001")
+    page = tmp_path / "page.html"
+    _, root, _, report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    for books in (report["accounting"], report["scenarios"][0]["accounting"]):
+        assert books["sink_refused"] == {"over_capacity": 2, "unavailable": 1}
+    properties = {one.get("name"): one.get("value") for one in root.iter("property")}
+    assert (properties["quern.sink.over-capacity"], properties["quern.sink.unavailable"]) == ("2", "1")
+    assert "the sink refused 3 calls: 2 beyond its capacity (429), 1 by a fault (503)" in page.read_text()
+
+
 def test_the_margin_of_what_held_is_in_json(tmp_path):
     trace = Trace(must=["ACK-AFTER-EFFECT"])
     trace.send("k-000")

@@ -165,6 +165,21 @@ static void print_refusals(FILE *file, const struct qn_judgement *judgement)
     qn_buf_done(&text);
 }
 
+/* More calls open at once than --sink-capacity, or the scenario, allows: what is downstream would
+ * be overrun. What a fault refuses is the scenario's own doing. */
+static void print_overload(FILE *file, const struct qn_report_entry *entry)
+{
+    struct qn_counts counts;
+
+    qn_report_counts(entry, &counts);
+    if (counts.over_capacity > 0) {
+        (void)fprintf(file,
+                      "       | the sink refused %" PRId64
+                      " of the calls (429): more were open than it takes\n",
+                      counts.over_capacity);
+    }
+}
+
 /* With --reuse: what was kept, and what was not. */
 static void print_process(FILE *file, const struct qn_run_process *process)
 {
@@ -207,6 +222,7 @@ static void print_entry(const struct qn_report *report, const struct qn_report_e
     print_process(file, &entry->result.process);
     (void)fputc('\n', file);
     print_tenants(file, entry);
+    print_overload(file, entry);
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
     if (!qn_report_is_fine(judgement->outcome)) {
         print_trouble(report, entry);
@@ -318,37 +334,51 @@ static void print_counts(const struct qn_report *report, const size_t counts[QN_
                   qn_report_semantics(report));
 }
 
+/* What was deleted stands beside the effects: a queue that is empty proves nothing. */
+static void print_totals(const struct qn_report *report)
+{
+    size_t duplicated = 0;
+    size_t lost = 0;
+    struct qn_counts sum;
+    struct qn_buf text;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct qn_accounting *accounting = &report->entries[i].result.judgement.accounting;
+        duplicated += json_array_size(accounting->duplicated);
+        lost += json_array_size(accounting->lost);
+    }
+    qn_report_total_counts(report, &sum);
+    (void)fprintf(report->console, " messages %" PRId64 " sent / %" PRId64 " deleted", sum.sent,
+                  sum.deleted);
+    if (report->profile.level >= QN_LEVEL_SINK) {
+        (void)fprintf(report->console,
+                      "       effects %" PRId64 " applied / %zu duplicated / %zu lost", sum.applied,
+                      duplicated, lost);
+    }
+    (void)fputc('\n', report->console);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_sink_refusals(&sum, &text);
+    if (text.len > 0) {
+        (void)fprintf(report->console, " %.*s\n", QN_STR_ARG(qn_buf_str(&text)));
+    }
+    qn_buf_done(&text);
+}
+
 void qn_report_end(const struct qn_report *report)
 {
     size_t counts[QN_OUTCOME_COUNT];
-    int64_t sent = 0;
-    int64_t applied = 0;
-    size_t duplicated = 0;
-    size_t lost = 0;
     size_t waived = 0;
     char waivers[48] = "";
 
     qn_report_count(report, counts);
     for (size_t i = 0; i < report->count; i++) {
-        const struct qn_accounting *accounting = &report->entries[i].result.judgement.accounting;
-        sent += accounting->attempts;
-        applied += accounting->applied;
-        duplicated += json_array_size(accounting->duplicated);
-        lost += json_array_size(accounting->lost);
         waived += report->entries[i].waiver != NULL;
     }
     if (waived > 0) {
         (void)snprintf(waivers, sizeof(waivers), " (%zu waived)", waived);
     }
     print_counts(report, counts, waivers);
-    if (report->profile.level >= QN_LEVEL_SINK) {
-        (void)fprintf(report->console,
-                      " effects %" PRId64 " sent / %" PRId64
-                      " applied / %zu duplicated / %zu lost\n",
-                      sent, applied, duplicated, lost);
-    } else {
-        (void)fprintf(report->console, " messages %" PRId64 " sent\n", sent);
-    }
+    print_totals(report);
     if (report->options->wants_checklist) {
         qn_report_checklists_print(report);
     }

@@ -159,6 +159,16 @@ static json_t *accounting(const struct qn_accounting *a)
     return object;
 }
 
+/* What the sink refused; none of it without a refusal. */
+static void set_refusals(json_t *object, const struct qn_counts *counts)
+{
+    if (counts->over_capacity + counts->unavailable > 0) {
+        set(object, "sink_refused",
+            json_pack("{s:I, s:I}", "over_capacity", (json_int_t)counts->over_capacity,
+                      "unavailable", (json_int_t)counts->unavailable));
+    }
+}
+
 /* Each scenario has a k-000 of its own. */
 static void add_keys(json_t *sum, const json_t *keys, struct qn_str scenario)
 {
@@ -199,7 +209,11 @@ static json_t *total_accounting(const struct qn_report *report)
             add_keys(sum.premature, a->premature, id);
         }
     }
+    struct qn_counts counts;
     json_t *object = accounting(&sum);
+    qn_report_total_counts(report, &counts);
+    set_number(object, "deleted", counts.deleted);
+    set_refusals(object, &counts);
     qn_accounting_done(&sum);
     return object;
 }
@@ -326,7 +340,12 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     set_number(object, "virtual_ms", entry->result.virtual_ms);
     set(object, "invariants", invariants(judgement));
     set(object, "faults", faults(judgement));
-    set(object, "accounting", accounting(&judgement->accounting));
+    struct qn_counts counts;
+    json_t *books = accounting(&judgement->accounting);
+    qn_report_counts(entry, &counts);
+    set_number(books, "deleted", counts.deleted);
+    set_refusals(books, &counts);
+    set(object, "accounting", books);
     json_t *tenants = tenants_of(entry);
     if (tenants != NULL) {
         set(object, "tenants", tenants);

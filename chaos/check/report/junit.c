@@ -83,8 +83,36 @@ static void append_suite_properties(struct qn_buf *buf, const struct qn_report *
     qn_buf_append_literal(buf, "    </properties>\n");
 }
 
-static void append_case_properties(struct qn_buf *buf, const struct qn_judgement *judgement)
+static void append_number_property(struct qn_buf *buf, const char *name, int64_t number)
 {
+    char value[32];
+
+    (void)snprintf(value, sizeof(value), "%lld", (long long)number);
+    append_property(buf, "        ", qn_str_from_cstr(name), qn_str_from_cstr(value));
+}
+
+static void append_counts(struct qn_buf *buf, const struct qn_report_entry *entry)
+{
+    struct qn_counts counts;
+
+    qn_report_counts(entry, &counts);
+    append_number_property(buf, "quern.sent", counts.sent);
+    append_number_property(buf, "quern.deleted", counts.deleted);
+    if (counts.sees_effects) {
+        append_number_property(buf, "quern.applied", counts.applied);
+    }
+    if (counts.over_capacity > 0) {
+        append_number_property(buf, "quern.sink.over-capacity", counts.over_capacity);
+    }
+    if (counts.unavailable > 0) {
+        append_number_property(buf, "quern.sink.unavailable", counts.unavailable);
+    }
+}
+
+static void append_case_properties(struct qn_buf *buf, const struct qn_report_entry *entry)
+{
+    const struct qn_judgement *judgement = &entry->result.judgement;
+
     if (judgement->outcome == QN_OUTCOME_SKIP && judgement->invariant_count == 0) {
         return; /* a list of properties must not be empty */
     }
@@ -110,6 +138,7 @@ static void append_case_properties(struct qn_buf *buf, const struct qn_judgement
                        (long long)fault->planned);
         append_property(buf, "        ", qn_str_from_cstr(name), qn_str_from_cstr(value));
     }
+    append_counts(buf, entry);
     qn_buf_append_literal(buf, "      </properties>\n");
 }
 
@@ -185,7 +214,7 @@ static void append_case(struct qn_buf *buf, const struct qn_report *report,
     append_attribute(buf, "name", name.len > 0 ? name : family);
     append_seconds(buf, entry->result.wall_ms);
     qn_buf_append_literal(buf, ">\n");
-    append_case_properties(buf, judgement);
+    append_case_properties(buf, entry);
     if (is_failure(report, judgement->outcome)) {
         append_trouble(buf, report, entry, "failure");
     } else if (is_error(judgement->outcome)) {

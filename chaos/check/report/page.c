@@ -116,28 +116,27 @@ static void fill_tally(const struct qn_report *report, struct qn_fill *fill)
 
 static void fill_effects(const struct qn_report *report, struct qn_fill *fill)
 {
-    int64_t sent = 0;
-    int64_t applied = 0;
+    struct qn_counts sum;
+    struct qn_buf text;
     size_t duplicated = 0;
     size_t lost = 0;
 
     for (size_t i = 0; i < report->count; i++) {
         const struct qn_accounting *accounting = &report->entries[i].result.judgement.accounting;
-        sent += accounting->attempts;
-        applied += accounting->applied;
         duplicated += json_array_size(accounting->duplicated);
         lost += json_array_size(accounting->lost);
     }
+    qn_report_total_counts(report, &sum);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_counts_text(&sum, &text);
     if (report->profile.level >= QN_LEVEL_SINK) {
-        qn_fill_format(fill, "effects",
-                       "%lld messages sent, %lld effects applied, %zu keys duplicated, %zu lost",
-                       (long long)sent, (long long)applied, duplicated, lost);
+        qn_buf_append_format(&text, "; %zu keys duplicated, %zu lost", duplicated, lost);
     } else {
-        qn_fill_format(fill, "effects",
-                       "%lld messages sent; no call to the effect sink was seen, so this is judged "
-                       "by the protocol alone",
-                       (long long)sent);
+        qn_buf_append_literal(&text, "; no call to the effect sink was seen, so this is judged by "
+                                     "the protocol alone");
     }
+    qn_fill_text(fill, "effects", qn_buf_str(&text));
+    qn_buf_done(&text);
 }
 
 static void fill_facts(const struct qn_report *report, struct qn_fill *fill)

@@ -124,6 +124,27 @@ struct qn_tenants {
     size_t count; /* 0: there are not several, or it is a FIFO queue */
 };
 void qn_report_tenants(const struct qn_report_entry *entry, struct qn_tenants *tenants);
+/* counts.c: what is counted beside the verdict. */
+/* The names that the header of the trace gives to queues and to the harness; none without one. */
+struct qn_report_queues {
+    json_t *header; /* the texts are in it */
+    struct qn_str source, dead, self;
+};
+void qn_report_queues(const struct qn_report_entry *entry, struct qn_report_queues *queues);
+void qn_report_queues_done(struct qn_report_queues *queues);
+struct qn_counts {
+    int64_t sent, deleted, applied; /* messages, messages, effects */
+    bool sees_effects;              /* else applied says nothing */
+    int64_t over_capacity;          /* calls that the sink answered 429: more open than it takes */
+    int64_t unavailable;            /* 503: a fault */
+};
+void qn_report_counts(const struct qn_report_entry *entry, struct qn_counts *counts);
+/* Over all scenarios. */
+void qn_report_total_counts(const struct qn_report *report, struct qn_counts *sum);
+/* "the sink refused 3 calls: 3 beyond its capacity (429)"; nothing when it refused none. */
+void qn_report_sink_refusals(const struct qn_counts *counts, struct qn_buf *buf);
+/* "6 messages sent, 6 deleted, 6 effects applied", and the refusals. */
+void qn_report_counts_text(const struct qn_counts *counts, struct qn_buf *buf);
 /* "effectively-once", "at-least-once" (it repeats), "at-most-once" (it loses), "no guarantee"
  * (both), or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);

@@ -123,6 +123,14 @@ static void append_faults(const struct qn_judgement *judgement, struct qn_buf *b
     qn_buf_done(&items);
 }
 
+static void append_counts(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    struct qn_counts counts;
+
+    qn_report_counts(entry, &counts);
+    qn_report_counts_text(&counts, buf);
+}
+
 static void append_tenants(const struct qn_report_entry *entry, struct qn_buf *buf)
 {
     struct qn_tenants tenants;
@@ -175,6 +183,9 @@ void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_b
         append_trouble(report, entry, &part);
     }
     qn_fill_markup(&fill, "trouble", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    append_counts(entry, &part);
+    qn_fill_text(&fill, "counts", qn_buf_str(&part));
     qn_buf_clear(&part);
     for (size_t i = 0; i < judgement->invariant_count; i++) {
         append_invariant(&judgement->invariants[i], number, &part);
