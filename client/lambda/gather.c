@@ -4,7 +4,16 @@
 #include "client/receive.h"
 #include "server/base/clock.h"
 
-enum { RECEIVE_MAX = 10, WAIT_MAX_S = 20, SHORT_WAIT_S = 1, RETRY_PAUSE_MS = 1000, TRIES = 3 };
+#include <stdio.h>
+
+enum {
+    RECEIVE_MAX = 10,
+    WAIT_MAX_S = 20,
+    SHORT_WAIT_S = 1,
+    PAUSE_FIRST_MS = 1000,
+    PAUSE_LAST_MS = 30000,
+    TRIES = 3
+};
 
 struct batch {
     struct qn_lambda_poller *poller;
@@ -51,17 +60,65 @@ static int64_t wait_of(const struct batch *batch)
     return left_ms >= WAIT_MAX_S * 1000 ? WAIT_MAX_S : (left_ms + 999) / 1000;
 }
 
-static void pause_after_error(struct qn_lambda *lambda)
+static void pause_after_failure(struct qn_lambda_poller *poller)
 {
+    struct qn_lambda *lambda = poller->lambda;
+    int64_t pause_ms = PAUSE_FIRST_MS;
     struct timespec until;
 
+    for (int i = 1; i < poller->failed_receives && pause_ms < PAUSE_LAST_MS; i++) {
+        pause_ms = pause_ms * 2 < PAUSE_LAST_MS ? pause_ms * 2 : PAUSE_LAST_MS;
+    }
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += RETRY_PAUSE_MS / 1000;
+    until.tv_sec += pause_ms / 1000;
     (void)pthread_mutex_lock(&lambda->lock);
     while (!lambda->is_stopping &&
            pthread_cond_timedwait(&lambda->changed, &lambda->lock, &until) == 0) {
     }
     (void)pthread_mutex_unlock(&lambda->lock);
+}
+
+/* True when that is another trouble than the one of which was told last; "" is none. */
+static bool is_news(struct qn_lambda *lambda, const char *code)
+{
+    (void)pthread_mutex_lock(&lambda->lock);
+    bool is = strcmp(lambda->trouble, code) != 0;
+    (void)snprintf(lambda->trouble, sizeof(lambda->trouble), "%s", code);
+    (void)pthread_mutex_unlock(&lambda->lock);
+    return is;
+}
+
+/* Told once by whoever of the pollers meets it first. */
+static void fail_receive(struct qn_lambda_poller *poller, const struct quern_error *err)
+{
+    struct qn_lambda *lambda = poller->lambda;
+
+    if (qn_lambda_is_stopping(lambda)) {
+        return;
+    }
+    poller->failed_receives++;
+    if (is_news(lambda, err->code)) {
+        json_t *fields = json_pack("{s: s}", "code", err->code);
+        if (strcmp(err->code, "QueueDoesNotExist") == 0) {
+            qn_lambda_tell_take(lambda, "queue-gone", fields,
+                                "the queue %s is gone: it is asked for until it is there again",
+                                lambda->queue_url);
+        } else {
+            qn_lambda_tell_take(lambda, "receive-failed", fields,
+                                "cannot receive, which is tried again: %s: %s", err->code,
+                                err->message);
+        }
+    }
+    pause_after_failure(poller);
+}
+
+static void end_trouble(struct qn_lambda_poller *poller)
+{
+    poller->failed_receives = 0;
+    if (is_news(poller->lambda, "")) {
+        qn_lambda_tell_take(poller->lambda, "receive-works", json_object(),
+                            "messages can be received again");
+    }
 }
 
 /* A message that is not what its MD5 says is for no function; it comes again when its lease ends,
@@ -112,13 +169,10 @@ static bool receive(struct batch *batch)
 
     json_decref(input);
     if (!ok) {
-        if (!qn_lambda_is_stopping(lambda)) {
-            qn_lambda_tell_take(lambda, "receive-failed", json_pack("{s: s}", "code", err.code),
-                                "cannot receive: %s: %s", err.code, err.message);
-            pause_after_error(lambda);
-        }
+        fail_receive(poller, &err);
         return false;
     }
+    end_trouble(poller);
     take(batch, output);
     json_decref(output);
     return true;

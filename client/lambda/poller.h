@@ -18,8 +18,9 @@ struct qn_lambda {
     pthread_cond_t changed;
     bool is_stopping;
     size_t poller_count;
-    size_t allowed; /* how many may poll: fewer after function errors */
-    size_t busy;    /* pollers that invoke now */
+    size_t allowed;               /* how many may poll: fewer after function errors */
+    size_t busy;                  /* pollers that invoke now */
+    char trouble[QUERN_CODE_MAX]; /* why receives fail, as it was told; "": they do not */
 };
 
 struct qn_lambda_poller {
@@ -31,8 +32,9 @@ struct qn_lambda_poller {
     struct quern_client *reporter; /* to the report URL, or NULL */
     struct qn_random random;
     struct qn_lambda_environment environment;
-    int failed_starts; /* of provisioned ones, since one was there */
-    json_t *waiting;   /* records that did not fit into the last event */
+    int failed_starts;   /* of provisioned ones, since one was there */
+    int failed_receives; /* in a row */
+    json_t *waiting;     /* records that did not fit into the last event */
     struct qn_buf event;
 };
 

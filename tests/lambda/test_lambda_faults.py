@@ -37,3 +37,19 @@ def test_nothing_overtakes_a_damaged_message_of_its_group(world):
     world.server.advance_ms(30500)
     world.until(lambda: world.counts() == (0, 0))
     assert numbers(world) == [2, 0, 1]
+
+
+def test_a_queue_that_is_gone_is_told_once_and_asked_for_until_it_is_there_again(world):
+    world.queue()
+    world.send({"n": 0})
+    world.start()
+    world.until(lambda: world.told())
+    world.sqs.delete_queue(QueueUrl=world.url)
+    world.until(lambda: world.told("queue-gone"))
+    world.server.advance_ms(61000)  # the name is free again
+    world.queue()
+    world.send({"n": 1})
+    world.until(lambda: len(world.told()) == 2)
+    world.until(lambda: world.told("receive-works"))
+    assert numbers(world) == [0, 1]
+    assert [one["code"] for one in world.told("queue-gone")] == ["QueueDoesNotExist"]
