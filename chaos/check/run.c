@@ -8,6 +8,7 @@
 #include "chaos/check/process.h"
 #include "chaos/check/running.h"
 #include "chaos/check/signals.h"
+#include "client/lambda/environment.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 
@@ -18,6 +19,7 @@ enum {
     COUNT_WHEN_EMPTY_MS = 50,
     TRACE_FAILURES_MAX = 200,
     EARLY_EXITS_MAX = 5,
+    SLOW_STARTS_MAX = 2, /* as many environments as there are at least at first */
     SKIP_LEAST_MS = 100,
     SLOW_MESSAGE_MS = 5000,
     GIVE_UP_MORE_MS = 60000,
@@ -47,6 +49,9 @@ bool qn_running_read_trace(struct qn_running *run, struct qn_error *err)
         run->fired += event->kind == QN_CHECK_FAULT;
         run->starts += event->kind == QN_CHECK_LAMBDA_STARTED;
         run->failed_starts += event->kind == QN_CHECK_LAMBDA_NOT_STARTED;
+        run->slow_starts +=
+            event->kind == QN_CHECK_LAMBDA_NOT_STARTED &&
+            qn_str_starts_with(event->detail->reason, QN_STR(QN_LAMBDA_INIT_TIMEOUT));
         if (!event->is_read) {
             continue; /* our own */
         }
@@ -255,7 +260,7 @@ static int64_t since_ready_ms(const struct qn_running *run)
 static bool is_function_hopeless(const struct qn_running *run, int64_t now_ms)
 {
     return run->starts == 0 &&
-           (run->failed_starts >= EARLY_EXITS_MAX ||
+           (run->failed_starts >= EARLY_EXITS_MAX || run->slow_starts >= SLOW_STARTS_MAX ||
             (run->failed_starts > 0 && now_ms - run->first_spawn_ms > run->options->startup_ms));
 }
 

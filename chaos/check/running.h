@@ -78,6 +78,7 @@ struct qn_running {
     int64_t first_spawn_ms;   /* monotonic */
     size_t starts;            /* of a function, up to its first question for an event */
     size_t failed_starts;     /* of it: it never asked */
+    size_t slow_starts;       /* of those: within the time that Lambda leaves for it */
     int64_t ready_virtual_ms; /* 0: nobody is ready so far */
     int64_t paused_ms;        /* of the time since then, while somebody was starting */
     int64_t settle_ms, run_for_ms;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "client/lambda/invoke.h"
@@ -54,12 +55,15 @@ static bool start(struct qn_lambda_environment *environment, struct qn_error *er
     const struct qn_lambda_function *function = environment->function;
     char texts[5][TEXT_ROOM];
     char region[TEXT_ROOM];
-    const char *added[7] = {NULL};
+    char default_region[TEXT_ROOM];
+    const char *own_region = getenv("AWS_REGION");
+    const char *added[8] = {NULL};
     size_t count = 0;
     const char *const fallback[] = {"LAMBDA_TASK_ROOT=.",
                                     "AWS_LAMBDA_LOG_STREAM_NAME=quern",
                                     "AWS_EXECUTION_ENV=AWS_Lambda_quern",
                                     region,
+                                    default_region,
                                     texts[4],
                                     NULL};
 
@@ -76,10 +80,16 @@ static bool start(struct qn_lambda_environment *environment, struct qn_error *er
     (void)snprintf(texts[4], TEXT_ROOM, "_HANDLER=%.300s",
                    function->handler != NULL ? function->handler : last_word(function->argv));
     (void)snprintf(region, TEXT_ROOM, "AWS_REGION=%.300s", function->region);
+    /* In Lambda the two are the same. */
+    (void)snprintf(default_region, TEXT_ROOM, "AWS_DEFAULT_REGION=%.300s",
+                   own_region != NULL ? own_region : function->region);
     for (size_t i = 0; i < (function->handler != NULL ? 5U : 4U); i++) {
         added[count++] = texts[i];
     }
     added[count++] = "AWS_LAMBDA_FUNCTION_VERSION=$LATEST";
+    added[count++] = function->is_provisioned
+                         ? "AWS_LAMBDA_INITIALIZATION_TYPE=provisioned-concurrency"
+                         : "AWS_LAMBDA_INITIALIZATION_TYPE=on-demand";
     added[count] = NULL;
     if (!qn_lambda_process_start(function->guard, function->argv, added, fallback, -1, -1,
                                  &environment->pid, &environment->pid_fd, err)) {
@@ -162,10 +172,8 @@ static bool start_up(struct qn_lambda_environment *environment, int stop_fd,
     if (!await(environment, QN_LAMBDA_STARTING, qn_clock_monotonic_ms() + INIT_LIMIT_MS, stop_fd,
                &state, outcome)) {
         if (outcome->end == QN_LAMBDA_END_TIMEOUT) {
-            qn_lambda_outcome_end(
-                outcome, QN_LAMBDA_END_ERROR,
-                "the function did not ask for an event within 10 s of its start: has it a Lambda "
-                "runtime client?");
+            qn_lambda_outcome_end(outcome, QN_LAMBDA_END_ERROR,
+                                  QN_LAMBDA_INIT_TIMEOUT ": has it a Lambda runtime client?");
         }
         (void)stop(environment);
         return false;

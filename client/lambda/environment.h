@@ -7,6 +7,9 @@
 #include "client/lambda/runtime.h"
 #include "server/base/clock.h"
 
+/* So begins why a function was not started that used up the time Lambda leaves for it. */
+#define QN_LAMBDA_INIT_TIMEOUT "the function did not ask for an event within 10 s of its start"
+
 enum qn_lambda_way {
     QN_LAMBDA_BY_RUNTIME_API, /* the command is a function with a runtime client, and stays */
     QN_LAMBDA_BY_URL,         /* the runtime interface emulator of a container */
@@ -19,6 +22,7 @@ struct qn_lambda_function {
     const char *url;     /* BY_URL: http://HOST:PORT */
     const char *handler; /* _HANDLER for the command, or NULL: what is in the environment */
     const struct qn_lambda_mapping *mapping;
+    bool is_provisioned;
     const char *arn;
     const char *region;
     struct qn_clock clock; /* of the deadlines that functions are told */

@@ -310,6 +310,7 @@ static void describe(struct qn_lambda *lambda)
                                                    .url = options->url,
                                                    .handler = options->handler,
                                                    .mapping = &options->mapping,
+                                                   .is_provisioned = options->provisioned,
                                                    .arn = lambda->function_arn,
                                                    .region = lambda->queue.region,
                                                    .clock = options->clock,

@@ -39,6 +39,16 @@ def test_a_function_that_crashes_at_its_start_is_no_function_that_loses_messages
     assert "the function never asked for an event: it left with status 1" in judged.stdout, judged.stdout
 
 
+def test_a_function_that_never_asks_for_its_first_event_is_told_when_the_time_for_its_start_is_over(tmp_path):
+    kept = tmp_path / "kept"
+    answer, scenarios = check(tmp_path, *FUNCTION[:4], "--keep", str(kept), command=["sleep", "600"])
+    silent = scenarios["lambda.duplicate-batch"]
+    assert (answer.returncode, silent["verdict"]) == (3, "INCONCLUSIVE"), answer.stdout
+    assert "the function never asked for an event: it did not ask for an event within 10 s of its start" in silent["text"]
+    trace = (kept / "lambda.duplicate-batch.jsonl").read_text().splitlines()
+    assert sum(json.loads(line)["kind"] == "lambda.not_started" for line in trace) == 2  # one time each
+
+
 def test_a_function_that_says_that_it_cannot_start_is_quoted(tmp_path):
     says = ("import http.client, json, os\n"
             "http.client.HTTPConnection(os.environ['AWS_LAMBDA_RUNTIME_API']).request('POST',\n"

@@ -6,6 +6,7 @@ file that SEEN names.
 import http.client
 import json
 import os
+import re
 import sys
 import time
 
@@ -81,7 +82,7 @@ def main():
             event=event,
             bytes=len(body),
             headers={name: value for name, value in headers.items() if name.startswith("Lambda-")},
-            environment={name: value for name, value in os.environ.items() if "LAMBDA" in name or name == "_HANDLER"},
+            environment={name: value for name, value in os.environ.items() if re.search("LAMBDA|REGION|_HANDLER", name)},
             begun=begun,
         )
         path = "invocation/%s/" % headers["Lambda-Runtime-Aws-Request-Id"]

@@ -43,6 +43,8 @@ def test_the_event_is_that_of_aws(world):
     assert environment["AWS_LAMBDA_FUNCTION_NAME"] == "orders" and environment["_HANDLER"] == "app.handler"
     assert environment["AWS_LAMBDA_FUNCTION_VERSION"] == "$LATEST"
     assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == "128"
+    assert environment["AWS_LAMBDA_INITIALIZATION_TYPE"] == "on-demand"
+    assert environment["AWS_REGION"] == environment["AWS_DEFAULT_REGION"] == "us-east-1"
     assert world.counts() == (0, 0)
 
 

@@ -30,6 +30,8 @@ def test_no_lease_runs_while_the_first_environment_starts_again(world):
     world.send(*({"n": n} for n in range(4)))
     world.start("--provisioned", "--max-concurrency", "2", "--batch-size", "1", INIT="fail-twice")
     world.until(lambda: len(world.told()) == 4)
+    assert {one["environment"]["AWS_LAMBDA_INITIALIZATION_TYPE"] for one in world.seen() if "event" in one} == {
+        "provisioned-concurrency"}
     assert len(world.told("not-started")) == 2
     assert received_before_ready(world) == []
 
