@@ -48,7 +48,8 @@ enum qn_check_kind {
     QN_CHECK_PROC,        /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
     QN_CHECK_EFFECT_COUNT, /* at the end, by the effects command: k, count */
     QN_CHECK_LOG,          /* the consumer printed a line: instance, reason */
-    QN_CHECK_LETTER, /* at the end: the dead letter mid, which the consumer sent, is about k */
+    QN_CHECK_LETTER, /* at the end, a message mid in the dead-letter queue: the message k that it is
+                        about, n receives, and the beginning of its body as reason */
     /* Of `quern lambda`: a function was given a batch of n messages, and what became of it; req is
      * the invocation, count how many of its messages come again. */
     QN_CHECK_LAMBDA_INVOKE,

@@ -1,16 +1,21 @@
-/* Dead letters that the consumer wrote itself: which message of the load each is about. Who cannot
- * read a body cannot give his letter its key, and many put the body into an envelope of their own;
- * so the letters are read as a person would, who knows all bodies and ids. */
+/* What lies in the dead-letter queue at the end. Of letters that the consumer wrote itself: which
+ * message of the load each is about. Who cannot read a body cannot give his letter its key, and
+ * many put the body into an envelope of their own; so the letters are read as a person would, who
+ * knows all bodies and ids. Of the first ones the trace has the beginning of the body, for the
+ * report. */
 #include <stdio.h>
 
 #include "chaos/check/running.h"
 #include "chaos/check/unit_key.h"
+#include "server/base/utf8.h"
 
 enum {
     PATH_ROOM = 512,
     PAGE = 50,
     DEPTH_MAX = 8,      /* of envelopes within each other */
     TELLING_BYTES = 16, /* a shorter body may stand in any text by chance */
+    SHOWN_MAX = 50,
+    SHOWN_BYTES = 160 /* of a body */
 };
 
 struct reader {
@@ -18,6 +23,8 @@ struct reader {
     struct qn_table open;    /* uint64_t, seq of the send, by message id: not known by its key */
     struct qn_table deleted; /* uint64_t, seq of the last delete, by message id */
     struct qn_table taken;   /* by message id: there is a letter about it */
+    bool has_dead;           /* the queue itself moved one there */
+    size_t shown;
 };
 
 /* What a letter says, the surest first. */
@@ -40,6 +47,8 @@ static void note(struct reader *reader, const struct qn_check_event *event)
         *(uint64_t *)qn_table_at(&reader->open, event->mid) = event->seq;
     } else if (event->kind == QN_CHECK_MSG_DELETE && qn_str_equal(event->queue, run->queue_name)) {
         *(uint64_t *)qn_table_at(&reader->deleted, event->mid) = event->seq;
+    } else if (event->kind == QN_CHECK_MSG_DLQ) {
+        reader->has_dead = true;
     }
 }
 
@@ -110,37 +119,58 @@ static void read_text(const struct reader *reader, struct qn_str text, int depth
     }
 }
 
+static struct qn_str beginning_of(struct qn_str body)
+{
+    size_t len = body.len < SHOWN_BYTES ? body.len : SHOWN_BYTES;
+
+    while (len < body.len && len > 0 && qn_utf8_is_tail((unsigned char)body.ptr[len])) {
+        len--;
+    }
+    return qn_str_first(body, len);
+}
+
+/* message: NULL when the trace names it already, or nobody can. */
 static void record(struct reader *reader, const struct qn_load_message *message,
-                   struct qn_str letter_mid)
+                   const json_t *document)
 {
     struct qn_check_event event;
+    struct qn_check_detail detail;
 
-    qn_check_event_init(&event, NULL, QN_CHECK_LETTER);
+    if (message == NULL && reader->shown == SHOWN_MAX) {
+        return;
+    }
+    qn_check_event_init(&event, &detail, QN_CHECK_LETTER);
     event.queue = reader->run->dlq_name;
-    event.k = message->k;
-    event.mid = letter_mid;
+    event.mid = qn_unit_member(document, "message_id");
+    event.n = json_integer_value(json_object_get(document, "receive_count"));
+    if (reader->shown < SHOWN_MAX) {
+        detail.reason = beginning_of(qn_unit_member(document, "body"));
+        reader->shown++;
+    }
+    if (message != NULL) {
+        event.k = message->k;
+        (void)qn_table_at(&reader->taken, message->mid);
+    }
     qn_record(&reader->run->recorder, &event);
-    (void)qn_table_at(&reader->taken, message->mid);
+}
+
+static const struct qn_load_message *message_of(const struct reader *reader, const json_t *document,
+                                                uint64_t seq)
+{
+    struct letter letter = {.seq = seq};
+
+    read_text(reader, qn_unit_member(document, "body"), 0, &letter);
+    read_value(reader, json_object_get(document, "attributes"), 0, &letter);
+    return letter.by_id != NULL    ? letter.by_id
+           : letter.by_key != NULL ? letter.by_key
+                                   : letter.by_body;
 }
 
 static void read_letter(struct reader *reader, const json_t *document)
 {
-    struct qn_str mid = qn_unit_member(document, "message_id");
-    const uint64_t *seq = qn_table_find(&reader->open, mid);
-    struct letter letter = {0};
+    const uint64_t *seq = qn_table_find(&reader->open, qn_unit_member(document, "message_id"));
 
-    if (seq == NULL) {
-        return;
-    }
-    letter.seq = *seq;
-    read_text(reader, qn_unit_member(document, "body"), 0, &letter);
-    read_value(reader, json_object_get(document, "attributes"), 0, &letter);
-    const struct qn_load_message *message = letter.by_id != NULL    ? letter.by_id
-                                            : letter.by_key != NULL ? letter.by_key
-                                                                    : letter.by_body;
-    if (message != NULL) {
-        record(reader, message, mid);
-    }
+    record(reader, seq != NULL ? message_of(reader, document, *seq) : NULL, document);
 }
 
 static bool read_queue(struct reader *reader, struct qn_error *err)
@@ -181,7 +211,7 @@ bool qn_running_read_letters(struct qn_running *run, struct qn_error *err)
     for (size_t i = 0; i < run->history.count && !qn_str_is_none(run->dlq_name); i++) {
         note(&reader, &run->history.events[i]);
     }
-    if (reader.open.count > 0) {
+    if (reader.open.count > 0 || reader.has_dead) {
         ok = read_queue(&reader, err);
     }
     qn_table_done(&reader.taken);

@@ -41,6 +41,8 @@ while not stopped:
         try:
             work(message["Body"])
         except ValueError:
+            if shape == "left-to-the-queue":
+                continue
             put_aside(message)
         sqs.delete_message(QueueUrl=source, ReceiptHandle=message["ReceiptHandle"])
 '''
@@ -74,3 +76,16 @@ def test_messages_with_the_same_body_have_a_letter_each(tmp_path):
 def test_a_letter_that_says_nothing_of_the_message_is_none(tmp_path):
     verdicts, printed = check(tmp_path, "something-else", only=NAMES[:2])
     assert verdicts == dict.fromkeys(NAMES[:2], "FAIL"), printed
+
+
+def test_the_reports_show_what_lies_in_the_dead_letter_queue(tmp_path):
+    """Those that the queue moved there, and those that the consumer sent."""
+    check(tmp_path, "left-to-the-queue", "--poison", "dlq", only=NAMES[2:])
+    moved = json.loads((tmp_path / "report.json").read_text())["scenarios"][0]["dead_letters"]
+    assert sorted(one["key"] for one in moved) == ["k-000", "k-001"]
+    for one in moved:
+        assert one["receives"] >= 2 and one["reason"].startswith(f"received {one['receives']} times")
+        assert one["first_sent_at_ms"] > 0 and "schemaVersion" in one["body"] and len(one["body"]) <= 160
+    check(tmp_path, "in-an-envelope", "--poison", "dlq", only=NAMES[2:])
+    own = json.loads((tmp_path / "report.json").read_text())["scenarios"][0]["dead_letters"]
+    assert own and all(one["reason"].startswith("the consumer put it there") and "unreadable" in one["body"] for one in own)

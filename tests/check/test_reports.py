@@ -427,6 +427,26 @@ def test_calls_that_the_sink_refused_are_counted(tmp_path):
     assert "the sink refused 3 calls: 2 beyond its capacity (429), 1 by a fault (503)" in page.read_text()
 
 
+def test_dead_letters_are_a_table(tmp_path):
+    trace = Trace(must=["NO-LOSS"])
+    trace.send("k-000")
+    for _ in range(2):
+        trace.lease("k-000")
+        trace.begin("k-000")
+        trace.add("work.abort", k="k-000", run=trace.runs, reason="permanent", instance="QUERN0001")
+    trace.state("msg.dlq", mid="id-k-000", k="k-000")
+    trace.add("letter", queue="q-dlq", mid="id-k-000", n=2, reason="{\"card\": \"CANARY-9f3a\", \"<b>\": 1}")
+    trace.add("letter", queue="q-dlq", mid="its-own", n=0, reason="no key")
+    page = tmp_path / "page.html"
+    _, _, _, report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    moved, own = report["scenarios"][0]["dead_letters"]
+    assert moved == {"message_id": "id-k-000", "key": "k-000", "receives": 2, "first_sent_at_ms": 1_000_030,
+                     "reason": "received 2 times; last attempt: permanent", "body": "{\"card\": \"CANARY-****\", \"<b>\": 1}"}
+    assert own == {"message_id": "its-own", "receives": 0, "reason": "the consumer put it there", "body": "no key"}
+    table = page.read_text().split("<h3>In the dead-letter queue</h3>")[1].split("</table>")[0]
+    assert table.count("<tr>") == 3 and "&lt;b&gt;" in table and "received 2 times; last attempt: permanent" in table
+
+
 def test_the_margin_of_what_held_is_in_json(tmp_path):
     trace = Trace(must=["ACK-AFTER-EFFECT"])
     trace.send("k-000")

@@ -306,6 +306,23 @@ static json_t *tenants_of(const struct qn_report_entry *entry)
     return list;
 }
 
+static void add_letter(void *context, const struct qn_dead_letter *letter)
+{
+    json_t *object = json_object();
+
+    set(object, "message_id", qn_report_json_text(letter->mid));
+    if (letter->k.len > 0) {
+        set(object, "key", qn_report_json_text(letter->k));
+    }
+    set_number(object, "receives", letter->receives);
+    if (letter->sent_at_ms != QN_EVENT_NO_INT) {
+        set_number(object, "first_sent_at_ms", letter->sent_at_ms);
+    }
+    set(object, "reason", qn_report_json_text(letter->reason));
+    set(object, "body", qn_report_json_text(letter->body));
+    json_array_append_new(context, object);
+}
+
 static json_t *scenario(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -350,6 +367,12 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     if (tenants != NULL) {
         set(object, "tenants", tenants);
     }
+    json_t *letters = json_array();
+    qn_report_dead_letters(entry, add_letter, letters);
+    if (json_array_size(letters) > 0) {
+        set(object, "dead_letters", json_incref(letters));
+    }
+    json_decref(letters);
     if (entry->trace_path[0] != '\0') {
         set(object, "trace", qn_report_json_text(qn_str_from_cstr(entry->trace_path)));
     }

@@ -145,6 +145,19 @@ void qn_report_total_counts(const struct qn_report *report, struct qn_counts *su
 void qn_report_sink_refusals(const struct qn_counts *counts, struct qn_buf *buf);
 /* "6 messages sent, 6 deleted, 6 effects applied", and the refusals. */
 void qn_report_counts_text(const struct qn_counts *counts, struct qn_buf *buf);
+/* dead_letters.c: what lies in the dead-letter queue at the end, the first of it. */
+struct qn_dead_letter {
+    struct qn_str mid, k;  /* k: none where nobody knows which message it is about */
+    int64_t receives;      /* of the message, in the source queue */
+    int64_t sent_at_ms;    /* the first time, by the server's clock; QN_EVENT_NO_INT: not known */
+    int64_t sent_after_ms; /* the same, from the beginning of the scenario */
+    struct qn_str reason;  /* how it came there, and how the last attempt ended */
+    struct qn_str body;    /* its beginning */
+};
+typedef void qn_dead_letter_fn(void *context, const struct qn_dead_letter *letter);
+/* Tells each; what it says is borrowed for the call. */
+void qn_report_dead_letters(const struct qn_report_entry *entry, qn_dead_letter_fn *tell,
+                            void *context);
 /* "effectively-once", "at-least-once" (it repeats), "at-most-once" (it loses), "no guarantee"
  * (both), or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);

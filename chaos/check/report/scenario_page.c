@@ -159,6 +159,41 @@ static void append_tenants(const struct qn_report_entry *entry, struct qn_buf *b
     qn_buf_done(&rows);
 }
 
+static void append_letter(void *context, const struct qn_dead_letter *letter)
+{
+    struct qn_buf *rows = context;
+    struct qn_fill fill;
+
+    qn_fill_begin(&fill, "letter");
+    qn_fill_text(&fill, "key", letter->k.len > 0 ? letter->k : QN_STR("not known"));
+    qn_fill_text(&fill, "mid", letter->mid);
+    qn_fill_format(&fill, "receives", "%lld", (long long)letter->receives);
+    if (letter->sent_at_ms != QN_EVENT_NO_INT) {
+        qn_fill_format(&fill, "sent", "%.3f s", (double)letter->sent_after_ms / 1000);
+    } else {
+        qn_fill_text(&fill, "sent", QN_STR("not known"));
+    }
+    qn_fill_text(&fill, "reason", letter->reason);
+    qn_fill_text(&fill, "body", letter->body);
+    qn_fill_end(&fill, rows);
+}
+
+static void append_letters(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    struct qn_fill fill;
+    struct qn_buf rows;
+
+    qn_buf_init(&rows, SIZE_MAX / 2);
+    qn_report_dead_letters(entry, append_letter, &rows);
+    if (rows.len > 0) {
+        qn_fill_begin(&fill, "letters");
+        qn_fill_text(&fill, "id", entry->scenario->id);
+        qn_fill_markup(&fill, "rows", qn_buf_str(&rows));
+        qn_fill_end(&fill, buf);
+    }
+    qn_buf_done(&rows);
+}
+
 void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_buf *buf)
 {
     const struct qn_report_entry *entry = &report->entries[number - 1];
@@ -197,6 +232,9 @@ void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_b
     qn_buf_clear(&part);
     append_tenants(entry, &part);
     qn_fill_markup(&fill, "tenants", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    append_letters(entry, &part);
+    qn_fill_markup(&fill, "letters", qn_buf_str(&part));
     qn_buf_clear(&part);
     qn_picture_append(entry, &part);
     qn_fill_markup(&fill, "picture", qn_buf_str(&part));
