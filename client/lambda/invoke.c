@@ -11,7 +11,7 @@
 #include "client/lambda/process.h"
 #include "server/base/clock.h"
 
-enum { URL_ROOM = 600, STOP_LOOK_MS = 200 };
+enum { URL_ROOM = 600, STOP_LOOK_MS = 200, PROBE_MS = 2000 };
 
 void qn_lambda_outcome_end(struct qn_lambda_outcome *outcome, enum qn_lambda_end how,
                            const char *format, ...)
@@ -136,6 +136,33 @@ void qn_lambda_invoke_url(const struct qn_lambda_function *function,
     }
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
+}
+
+static size_t drop_bytes(char *bytes, size_t size, size_t count, void *state)
+{
+    (void)bytes;
+    (void)state;
+    return size * count;
+}
+
+bool qn_lambda_url_answers(const char *url, char *ret_why, size_t size)
+{
+    CURL *curl = curl_easy_init();
+
+    if (curl == NULL) {
+        (void)snprintf(ret_why, size, "libcurl could not be started");
+        return false;
+    }
+    (void)curl_easy_setopt(curl, CURLOPT_URL, url);
+    (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)PROBE_MS);
+    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, drop_bytes);
+    CURLcode code = curl_easy_perform(curl);
+    if (code != CURLE_OK) {
+        (void)snprintf(ret_why, size, "%s", curl_easy_strerror(code));
+    }
+    curl_easy_cleanup(curl);
+    return code == CURLE_OK;
 }
 
 /* ---- by stdin ---- */

@@ -10,6 +10,10 @@ void qn_lambda_invoke_url(const struct qn_lambda_function *function,
                           struct qn_lambda_invocation *invocation,
                           struct qn_lambda_outcome *outcome);
 
+/* Whether anything answers there over HTTP, whatever it answers; else why not. A port that takes
+ * connections is not enough: that of a container does before its emulator listens. */
+QN_MUST_CHECK bool qn_lambda_url_answers(const char *url, char *ret_why, size_t size);
+
 /* A process that gets the event on stdin and writes its answer to stdout; a status other than 0 is
  * a function error. */
 void qn_lambda_invoke_stdin(const struct qn_lambda_function *function,

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "client/internal.h"
+#include "client/lambda/invoke.h"
 #include "client/lambda/poller.h"
+#include "server/base/clock.h"
 #include "server/base/guard.h"
 
-enum { GROWS_EACH_S = 1, GROWS_BY = 5, LINE_MAX_BYTES = 64 * 1024 };
+enum { GROWS_EACH_S = 1, GROWS_BY = 5, PROBES_EACH_MS = 200, LINE_MAX_BYTES = 64 * 1024 };
 
 /* ---- what is told ---- */
 
@@ -273,12 +275,48 @@ static void end_crew(struct crew *crew, const sigset_t *signals)
     (void)pthread_join(joining, NULL);
 }
 
+/* Nothing is received for a container that is not up yet. True also when a signal came meanwhile:
+ * then all stops. */
+static bool await_url(struct qn_lambda *lambda, const sigset_t *signals, struct qn_error *err)
+{
+    const struct qn_lambda_options *options = lambda->options;
+    const struct timespec pause = {.tv_nsec = PROBES_EACH_MS * 1000000L};
+    int64_t until_ms = qn_clock_monotonic_ms() + options->url_wait_s * 1000;
+    bool is_told = false;
+    char why[200];
+
+    while (options->way == QN_LAMBDA_BY_URL && !qn_lambda_is_stopping(lambda) &&
+           !qn_lambda_url_answers(options->url, why, sizeof(why))) {
+        if (qn_clock_monotonic_ms() >= until_ms) {
+            return qn_fail(err, QN_ERR_SERVICE_UNAVAILABLE,
+                           "nothing answers at %.300s within %lld s (--invoke-wait): %s",
+                           options->url, (long long)options->url_wait_s, why);
+        }
+        if (!is_told) {
+            qn_lambda_tell_take(lambda, "waiting", json_pack("{s: s}", "url", options->url),
+                                "waiting for %s to answer, at most %lld s", options->url,
+                                (long long)options->url_wait_s);
+            is_told = true;
+        }
+        if (sigtimedwait(signals, NULL, &pause) > 0) {
+            qn_lambda_stop(lambda);
+        }
+    }
+    return true;
+}
+
+/* A container takes one event at a time. */
+static size_t pollers_at_most(const struct qn_lambda_options *options)
+{
+    if (options->mapping.max_concurrency > 0) {
+        return (size_t)options->mapping.max_concurrency;
+    }
+    return options->way == QN_LAMBDA_BY_URL ? 1 : QN_LAMBDA_POLLERS;
+}
+
 static bool poll_queue(struct qn_lambda *lambda, struct qn_error *err)
 {
-    const struct qn_lambda_mapping *mapping = &lambda->options->mapping;
-    struct crew crew = {.lambda = lambda,
-                        .max = mapping->max_concurrency > 0 ? (size_t)mapping->max_concurrency
-                                                            : (size_t)QN_LAMBDA_POLLERS};
+    struct crew crew = {.lambda = lambda, .max = pollers_at_most(lambda->options)};
     sigset_t signals;
 
     (void)sigemptyset(&signals);
@@ -287,7 +325,7 @@ static bool poll_queue(struct qn_lambda *lambda, struct qn_error *err)
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     crew.pollers = qn_memory_new_array(crew.max, sizeof(struct qn_lambda_poller *));
-    bool ok = add_pollers(&crew, QN_LAMBDA_POLLERS, err);
+    bool ok = await_url(lambda, &signals, err) && add_pollers(&crew, QN_LAMBDA_POLLERS, err);
     if (ok) {
         watch(&crew, &signals);
     } else {

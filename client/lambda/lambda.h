@@ -17,6 +17,7 @@ struct qn_lambda_options {
     enum qn_lambda_way way;
     char *const *argv;
     const char *url;
+    int64_t url_wait_s; /* how long it may take at the start until something answers there */
     const char *handler;
     bool only_audit;  /* print what the audit says, and end */
     bool provisioned; /* environments are started before the first receive */

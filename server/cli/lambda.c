@@ -20,6 +20,7 @@ enum {
     RESERVED,
     FILTER,
     INVOKE_URL,
+    INVOKE_WAIT,
     INVOKE_STDIN,
     PROVISIONED,
     UNTIL_EMPTY,
@@ -50,14 +51,18 @@ static const struct qn_option table[OPTION_COUNT] = {
     [REPORT] = {"report-batch-item-failures", NULL, NULL, NULL,
                 "delete all but what the function lists", QN_OPTION_COMMON},
     [MAX_CONCURRENCY] = {"max-concurrency", "N", NULL, NULL,
-                         "invocations at a time: 2 to 1000; without it 5", QN_OPTION_COMMON},
+                         "at a time: 2 to 1000; else 5, or 1 by --invoke-url", QN_OPTION_COMMON},
     [RESERVED] = {"reserved-concurrency", "N", NULL, NULL,
                   "of the function; beyond it invocations are throttled", 0},
     [FILTER] = {"filter", "PATTERN", NULL, NULL, "an event pattern; what matches none is deleted",
                 QN_OPTION_REPEATS | QN_OPTION_COMMON},
-    [INVOKE_URL] = {"invoke-url", "URL", NULL, NULL,
-                    "the function is a container with the runtime interface emulator",
-                    QN_OPTION_COMMON},
+    [INVOKE_URL] =
+        {"invoke-url", "URL", NULL, NULL,
+         "the function is a container with the runtime interface\nemulator: one event at a "
+         "time",
+         QN_OPTION_COMMON},
+    [INVOKE_WAIT] = {"invoke-wait", "S", "30", NULL,
+                     "wait so long at the start for that URL to answer: 0 to 900", 0},
     [INVOKE_STDIN] = {"invoke-stdin", NULL, NULL, NULL,
                       "CMD is started for each event: event on stdin, answer on stdout",
                       QN_OPTION_COMMON},
@@ -193,7 +198,7 @@ static enum qn_lambda_way way_of(const struct qn_options *given)
 }
 
 static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping,
-               const struct qn_lambda_mapping *of_file)
+               const struct qn_lambda_mapping *of_file, int64_t url_wait_s)
 {
     const struct qn_options *given = &remote->options;
     struct qn_error err;
@@ -210,6 +215,7 @@ static int run(struct qn_remote *remote, const struct qn_lambda_mapping *mapping
         .way = way_of(given),
         .argv = argv,
         .url = qn_options_text(given, INVOKE_URL),
+        .url_wait_s = url_wait_s,
         .handler = qn_options_text(given, HANDLER),
         .only_audit = qn_options_is_on(given, AUDIT),
         .provisioned = qn_options_is_on(given, PROVISIONED),
@@ -235,6 +241,7 @@ int qn_lambda_main(int argc, char **argv)
     struct qn_lambda_mapping mapping;
     struct qn_lambda_mapping of_file;
     struct qn_error err;
+    int64_t url_wait_s;
     int code;
 
     if (!qn_remote_open(&remote, usage, table, OPTION_COUNT, 0, SIZE_MAX, argc, argv, &code)) {
@@ -243,8 +250,9 @@ int qn_lambda_main(int argc, char **argv)
     qn_lambda_mapping_init(&mapping);
     qn_lambda_mapping_init(&of_file);
     if (read_file(&of_file, qn_options_text(&remote.options, ESM), &err) &&
-        read_mapping(&mapping, &remote.options, &err) && check_ways(&remote.options, &err)) {
-        code = run(&remote, &mapping, &of_file);
+        read_mapping(&mapping, &remote.options, &err) && check_ways(&remote.options, &err) &&
+        qn_options_integer(&remote.options, INVOKE_WAIT, 0, 900, &url_wait_s, &err)) {
+        code = run(&remote, &mapping, &of_file, url_wait_s);
     } else {
         code = qn_remote_misuse(&remote, &err);
     }

@@ -1,6 +1,7 @@
 """The mapping: its file, what Lambda refuses, what it advises."""
 import http.server
 import json
+import socket
 import subprocess
 import threading
 
@@ -135,9 +136,11 @@ def test_an_audit_names_each_mistake(world):
 
 
 class Emulator(http.server.BaseHTTPRequestHandler):
-    """What the runtime interface emulator of a container does with a request."""
+    """What the runtime interface emulator of a container does with a request: one at a time."""
 
     def do_POST(self):  # noqa: N802
+        alone = self.server.free.acquire(blocking=False)
+        self.server.overlaps += not alone
         event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, event))
         failed = any(record["body"] == "raise" for record in event["Records"])
@@ -147,15 +150,22 @@ class Emulator(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        if alone:
+            self.server.free.release()
 
     def log_message(self, *_):
         pass
 
 
-def test_a_container_is_invoked_by_its_url(world):
-    emulator = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Emulator)
-    emulator.asked = []
+def emulator_at(port):
+    emulator = http.server.ThreadingHTTPServer(("127.0.0.1", port), Emulator)
+    emulator.asked, emulator.overlaps, emulator.free = [], 0, threading.Lock()
     threading.Thread(target=emulator.serve_forever, daemon=True).start()
+    return emulator
+
+
+def test_a_container_is_invoked_by_its_url(world):
+    emulator = emulator_at(0)
     world.queue()
     world.send("one")
     world.start("--invoke-url", "http://127.0.0.1:%d/" % emulator.server_port, function=None)
@@ -165,3 +175,38 @@ def test_a_container_is_invoked_by_its_url(world):
     world.until(lambda: len(world.told()) == 2)
     assert world.told()[1]["why"] == "ValueError: no" and world.counts() == (0, 1)
     emulator.shutdown()
+
+
+def test_a_container_gets_one_event_at_a_time_and_is_waited_for(world):
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        port = place.getsockname()[1]
+    world.queue()
+    world.send(*["m%d" % n for n in range(20)])
+    world.start("--invoke-url", "http://127.0.0.1:%d" % port, "--batch-size", "1", function=None)
+    world.until(lambda: world.told("waiting"))
+    assert world.counts() == (20, 0)
+    emulator = emulator_at(port)
+    world.until(lambda: len(world.told()) == 20)
+    assert len(emulator.asked) == 20 and emulator.overlaps == 0
+    emulator.shutdown()
+
+
+def test_a_container_that_never_answers_is_one_line_and_status_1(world):
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        url = "http://127.0.0.1:%d" % place.getsockname()[1]
+    world.queue()
+    world.send("m")
+    ended = world.run("--invoke-url", url, "--invoke-wait", "0", function=None)
+    assert ended.returncode == 1 and world.counts() == (1, 0)
+    assert ended.stderr.splitlines()[-1].startswith(
+        "quern lambda: nothing answers at %s within 0 s (--invoke-wait): " % url), ended.stderr
+
+
+def test_a_signal_ends_the_wait_for_a_container(world):
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        url = "http://127.0.0.1:%d" % place.getsockname()[1]
+    world.queue()
+    poller = world.start("--invoke-url", url, "--invoke-wait", "600", function=None)
+    world.until(lambda: world.told("waiting"))
+    poller.terminate()
+    assert poller.wait(20) == 0
