@@ -7,8 +7,8 @@
 #include "chaos/check/report/report.h"
 
 static const char *const timed_invariants[] = {
-    "BACKOFF",     "QUIET",      "EXIT-IN-GRACE",   "NO-STRAND", "PROGRESS",
-    "LEASE-COVER", "START-LIVE", "NO-GHOST-EXTEND", "IDLE-HOLD", "EXTEND-MARGIN",
+    "BACKOFF",    "QUIET",           "EXIT-IN-GRACE", "NO-STRAND",     "PROGRESS", "LEASE-COVER",
+    "START-LIVE", "NO-GHOST-EXTEND", "IDLE-HOLD",     "EXTEND-MARGIN", "RECOVERY",
 };
 /* In an expression: terms that are instants, lengths or rates, durations, and units. */
 static const char *const timed_words[] = {"gap", "rate", "time", "first", "last", "V", "VH",

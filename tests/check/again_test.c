@@ -38,6 +38,7 @@ Test(again, a_should_about_time_is_looked_at_twice)
 {
     cr_expect(is_due("BACKOFF", NULL));
     cr_expect(is_due("PROGRESS(ok, 2*V)", NULL));
+    cr_expect(is_due("RECOVERY(all, V+R+5s)", NULL));
     cr_expect(is_due("rate(ReceiveMessage) <= 5", NULL));
     cr_expect(is_due("last(msg.delete) <= 8s", NULL));
     cr_expect(is_due("SECOND", NULL)); /* by what its expression says */

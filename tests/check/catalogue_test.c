@@ -141,7 +141,7 @@ static const char *const invariants[] = {
     "DRAINED",         "DLQ-EXACT",    "NEWEST-HANDLE", "LEASE-COVER",      "START-LIVE",
     "NO-GHOST-EXTEND", "BOUNDED",      "GROUP-SERIAL",  "GROUP-ORDER",      "NO-GAP-ACK",
     "BACKOFF",         "QUIET",        "EXIT-IN-GRACE", "NO-STRAND",        "PROGRESS",
-    "SURVIVES",        "DISTINCT-IDS", "IDLE-HOLD",     "EXTEND-MARGIN"};
+    "SURVIVES",        "DISTINCT-IDS", "IDLE-HOLD",     "EXTEND-MARGIN",    "RECOVERY"};
 
 enum { INVARIANT_COUNT = sizeof(invariants) / sizeof(invariants[0]) };
 

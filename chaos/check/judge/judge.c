@@ -197,7 +197,8 @@ static bool judge_one(struct qn_judgement *judgement, const struct qn_judge_inpu
     invariant->is_weightless = !has_weight;
     invariant->may_follow_an_exit = rule.checker == NULL || rule.checker == qn_judge_dlq_exact ||
                                     rule.checker == qn_judge_drained ||
-                                    rule.checker == qn_judge_progress;
+                                    rule.checker == qn_judge_progress ||
+                                    rule.checker == qn_judge_recovery;
     invariant->severity = is_given_up(in, &rule) || !has_weight ? QN_INFO : severity;
     if (invariant->finding.result == QN_RESULT_FAIL &&
         invariant->finding.severity > invariant->severity) {

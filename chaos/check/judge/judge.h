@@ -115,6 +115,7 @@ qn_checker qn_judge_quiet;
 qn_checker qn_judge_exit_in_grace;
 qn_checker qn_judge_no_strand;
 qn_checker qn_judge_progress;
+qn_checker qn_judge_recovery;
 qn_checker qn_judge_distinct_ids;
 qn_checker qn_judge_idle_hold;
 

@@ -37,6 +37,7 @@ static const struct checker {
     {"EXIT-IN-GRACE", qn_judge_exit_in_grace, NO_ARGUMENTS},
     {"NO-STRAND", qn_judge_no_strand, EXCEPT},
     {"PROGRESS", qn_judge_progress, SELECTOR},
+    {"RECOVERY", qn_judge_recovery, SELECTOR},
     {"IDLE-HOLD", qn_judge_idle_hold, SELECTOR},
     {"SURVIVES", qn_judge_survives, NO_ARGUMENTS},
     {"DISTINCT-IDS", qn_judge_distinct_ids, NO_ARGUMENTS},
