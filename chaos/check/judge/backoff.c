@@ -10,7 +10,8 @@ enum {
     SLOW_GAP_MS = 1000,     /* with such gaps nothing needs to grow */
     RESUME_MS = 30000,
     LONG_ENOUGH_MS = 3000, /* a shorter window shows no back-off */
-    SHORTEST_MS = 1000     /* rates over less are no rates */
+    SHORTEST_MS = 1000,    /* rates over less are no rates */
+    SHOWS_CALLS = 6        /* without invocation ids: more than the attempts of any usual SDK */
 };
 
 /* Consecutive receives of one process that failed. */
@@ -18,6 +19,7 @@ struct window {
     uint64_t first_seq, last_seq;
     int64_t first_ms, last_ms; /* wall: arrivals */
     int64_t http;              /* calls */
+    bool has_invocations;      /* they say which of them are attempts of one */
     int64_t *calls;            /* wall: arrivals of the application's */
     size_t count, cap;
     int64_t pollers;
@@ -30,6 +32,7 @@ struct state {
     struct qn_table invocations; /* bool: seen */
     struct qn_table windows;     /* struct window, by instance */
     size_t judged;
+    bool has_failed;      /* some receive */
     int64_t failed_calls; /* of the application's, in those windows */
     double fastest_per_s;
 };
@@ -119,6 +122,19 @@ static int64_t last_gap_ms(const struct window *window)
                              : 0;
 }
 
+/* What an SDK tries again by itself says nothing of the loop around it. That an invocation has
+ * failed for good shows in the next one, or in the end of the process; without ids, in more calls
+ * than one invocation makes, or in a longer time until the next good call. */
+static bool has_failed_for_good(const struct window *window, int64_t next_ms, bool is_over)
+{
+    if (!is_over) {
+        return true;
+    }
+    return window->has_invocations
+               ? window->count > 1
+               : window->http >= SHOWS_CALLS || next_ms - window->first_ms >= LONG_ENOUGH_MS;
+}
+
 /* next_ms: when it polled again, or when the history ended. */
 static void close_window(struct state *state, struct qn_str name, struct window *window,
                          int64_t next_ms, bool is_over, uint64_t next_seq)
@@ -126,8 +142,9 @@ static void close_window(struct state *state, struct qn_str name, struct window 
     int64_t limit_ms = 2 * last_gap_ms(window);
     limit_ms = limit_ms > RESUME_MS ? limit_ms : RESUME_MS;
 
+    state->has_failed = state->has_failed || window->http > 0;
     if (window->http > 1) {
-        state->judged++;
+        state->judged += has_failed_for_good(window, next_ms, is_over);
         judge_rates(state, name, window);
         judge_growth(state, name, window);
     }
@@ -142,6 +159,7 @@ static void close_window(struct state *state, struct qn_str name, struct window 
     }
     window->http = 0;
     window->count = 0;
+    window->has_invocations = false;
 }
 
 static void note_failure(struct state *state, struct window *window,
@@ -150,6 +168,7 @@ static void note_failure(struct state *state, struct window *window,
     bool is_new = true;
 
     if (!qn_str_is_none(call->detail->invocation)) {
+        window->has_invocations = true;
         bool *seen = qn_table_at(&state->invocations, call->detail->invocation);
         is_new = !*seen;
         *seen = true;
@@ -281,7 +300,11 @@ void qn_judge_backoff(const struct qn_judge_input *in, struct qn_finding *ret_fi
                        (long long)state.failed_calls, state.fastest_per_s);
     }
     if (state.judged == 0 && ret_finding->result == QN_RESULT_PASS) {
-        qn_finding_set_unexercised(ret_finding, "no receive failed");
+        qn_finding_set_unexercised(ret_finding,
+                                   state.has_failed
+                                       ? "no invocation failed for good: the attempts of the SDK "
+                                         "itself outlasted the errors"
+                                       : "no receive failed");
     }
     qn_table_done(&state.windows);
     qn_table_done(&state.invocations);
