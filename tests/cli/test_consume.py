@@ -30,10 +30,10 @@ def send(quern):
 
 
 class Consumer:
-    def __init__(self, server, words, **how):
+    def __init__(self, server, words, variables=None, **how):
         self.process = subprocess.Popen([process.program(), "consume", *words], text=True,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                        env=environment(AWS_ENDPOINT_URL=server.endpoint), **how)
+                                        env=environment(AWS_ENDPOINT_URL=server.endpoint, **(variables or {})), **how)
 
     def stop(self, number=signal.SIGTERM):
         """Exit code and the lines that it wrote."""

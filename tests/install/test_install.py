@@ -40,7 +40,7 @@ def links_in(document):
 def test_each_link_in_the_installed_documents_leads_to_something_that_is_installed(prefix):
     folder = prefix / "share/doc/quern"
     documents = sorted(folder.rglob("*.md"))
-    assert {"README.md", "client/README.md", "client/runbook.md", "chaos/check/declarations.md", "docker/README.md"} <= \
+    assert {"README.md", "client/README.md", "client/runbook.md", "client/checklists.md", "client/permissions.md", "chaos/check/declarations.md", "docker/README.md"} <= \
         {str(document.relative_to(folder)) for document in documents}
     links = [(document, link) for document in documents for link in links_in(document)]
     assert len(links) > 50
