@@ -117,23 +117,6 @@ static bool is_there(const char *pattern)
     return any;
 }
 
-/* The first of the table whose mark is there; how many there are, to say so. */
-static const struct language *find_language(size_t *ret_count)
-{
-    const struct language *first = NULL;
-
-    *ret_count = 0;
-    for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
-        bool any = false;
-        for (size_t j = 0; languages[i].markers[j] != NULL; j++) {
-            any = any || is_there(languages[i].markers[j]);
-        }
-        first = any && first == NULL ? &languages[i] : first;
-        *ret_count += any;
-    }
-    return first;
-}
-
 static const struct language *language_of(const char *name)
 {
     for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
@@ -185,6 +168,39 @@ static const char *program_of(const struct language *language, char room[PATH_RO
         }
     }
     return language->programs[0];
+}
+
+static bool has_mark(const struct language *language)
+{
+    bool any = false;
+
+    for (size_t i = 0; language->markers[i] != NULL; i++) {
+        any = any || is_there(language->markers[i]);
+    }
+    return any;
+}
+
+/* The first of the table whose mark is there, or the first of those that have the program of a
+ * consumer, too: a script that lies beside it is no reason. How many have a mark, to say so. */
+static const struct language *find_language(size_t *ret_count)
+{
+    const struct language *first = NULL;
+    const struct language *with_program = NULL;
+    char room[PATH_ROOM];
+
+    *ret_count = 0;
+    for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
+        const struct language *language = &languages[i];
+        if (!has_mark(language)) {
+            continue;
+        }
+        ++*ret_count;
+        first = first == NULL ? language : first;
+        if (with_program == NULL && is_there(program_of(language, room))) {
+            with_program = language;
+        }
+    }
+    return with_program != NULL ? with_program : first;
 }
 
 static void append_config(const struct language *language, struct qn_buf *buf)
@@ -297,9 +313,11 @@ int qn_check_init_main(int argc, char **argv)
     const struct language *language = argc > 1 ? language_of(argv[1]) : find_language(&count);
 
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        (void)puts("usage: quern check init [LANGUAGE]\n\n"
-                   "Writes a quern.json with explanations and the adapter for the language of the "
-                   "project in the\nworking directory. Nothing that is there is touched.");
+        (void)puts(
+            "usage: quern check init [LANGUAGE]\n\n"
+            "Writes a quern.json with explanations and the adapter for the language of the "
+            "project in the\nworking directory: of several, that of which there is a worker, "
+            "say worker.py.\nNothing that is there is touched.");
         return QN_CHECK_WELL;
     }
     if (argc > 2) {

@@ -128,6 +128,17 @@ def test_one_of_several_languages_is_taken_and_another_can_be_said(tmp_path):
     assert "quern_adapter.rb" in run("check", "init", "ruby", cwd=tmp_path).stdout
 
 
+@pytest.mark.parametrize("program, beside, adapter", [("worker.sh", "seed.py", "quern_adapter.sh"),
+                                                      ("worker.py", "run.sh", "quern_adapter.py"),
+                                                      ("worker.py", "worker.sh", "quern_adapter.py")])
+def test_of_several_languages_that_of_a_consumer_goes_before_that_of_a_script(tmp_path, program, beside, adapter):
+    (tmp_path / program).touch()
+    (tmp_path / beside).touch()
+    said = run("check", "init", cwd=tmp_path).stdout
+    assert "several languages are here" in said and adapter in said
+    assert json.loads((tmp_path / "quern.json").read_text())["command"][-1] == program
+
+
 def test_what_cannot_be_done_is_told_in_one_line(tmp_path):
     assert "no language was found here" in refused("check", "init", cwd=tmp_path)
     assert "did you mean python?" in refused("check", "init", "pyhton", cwd=tmp_path)
