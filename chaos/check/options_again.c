@@ -1,11 +1,11 @@
 /* Options told to people: the help, and the command that repeats a run. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "chaos/check/declared.h"
 #include "chaos/check/options_rows.h"
+#include "server/base/wrap.h"
 
-enum { HELP_COLUMN = 27, COLUMNS = 80, COLUMNS_LEAST = 60 };
+enum { HELP_COLUMN = 27 };
 
 /* Characters that mean nothing to any shell, wherever they stand. */
 static bool is_plain(char c)
@@ -152,35 +152,14 @@ void qn_options_append_again(const struct qn_check_options *options, struct qn_s
     }
 }
 
-/* As wide as COLUMNS says, when it does. */
-static size_t columns(void)
-{
-    int64_t given;
-
-    return qn_str_to_int64(qn_str_from_cstr(getenv("COLUMNS")), COLUMNS_LEAST, INT32_MAX, &given)
-               ? (size_t)given
-               : COLUMNS;
-}
-
 static void print_row(const struct qn_option_row *row, FILE *file)
 {
-    size_t room = columns() - HELP_COLUMN;
-    struct qn_str help = qn_str_from_cstr(row->help);
     char left[40];
 
     (void)snprintf(left, sizeof(left), "%s%s%s", row->name, row->argument != NULL ? " " : "",
                    row->argument != NULL ? row->argument : "");
     (void)fprintf(file, "  %-*s ", HELP_COLUMN - 3, left);
-    while (help.len > room) {
-        size_t end = room;
-        while (end > 0 && help.ptr[end] != ' ') {
-            end--;
-        }
-        end = end > 0 ? end : room;
-        (void)fprintf(file, "%.*s\n%*s", (int)end, help.ptr, HELP_COLUMN, "");
-        help = qn_str_trim(qn_str_from(help, end));
-    }
-    (void)fprintf(file, "%.*s\n", QN_STR_ARG(help));
+    qn_wrap_print(qn_str_from_cstr(row->help), HELP_COLUMN, file);
 }
 
 static void print_rows(FILE *file, enum qn_option_use use)

@@ -7,14 +7,13 @@
 
 #include "chaos/lex.h"
 #include "server/base/buf.h"
+#include "server/base/wrap.h"
 
 enum {
     NAME_MAX_BYTES = 64,
     OPTIONS_MAX = 64,
     HELP_COLUMN = 28,
-    COLUMNS = 80,
-    COLUMNS_LEAST = 60,
-    SLIPS_MAX = 2
+    SLIPS_MAX = 2,
 };
 
 static void add_text(char ***texts, size_t *count, struct qn_str text)
@@ -303,33 +302,6 @@ bool qn_options_integer(const struct qn_options *options, size_t row, int64_t mi
                    min, max, text);
 }
 
-/* As wide as COLUMNS says, when it does. */
-static size_t columns(void)
-{
-    int64_t given;
-
-    return qn_str_to_int64(qn_str_from_cstr(getenv("COLUMNS")), COLUMNS_LEAST, INT32_MAX, &given)
-               ? (size_t)given
-               : COLUMNS;
-}
-
-/* In lines that begin at the column of the help. */
-static void print_wrapped(struct qn_str text, FILE *out)
-{
-    size_t room = columns() - HELP_COLUMN;
-
-    while (text.len > room) {
-        size_t end = room;
-        while (end > 0 && text.ptr[end] != ' ') {
-            end--;
-        }
-        end = end > 0 ? end : room;
-        (void)fprintf(out, "%.*s\n%*s", (int)end, text.ptr, HELP_COLUMN, "");
-        text = qn_str_trim(qn_str_from(text, end));
-    }
-    (void)fprintf(out, "%.*s\n", QN_STR_ARG(text));
-}
-
 static void print_row(const struct qn_option *option, FILE *out)
 {
     bool repeats = (option->flags & QN_OPTION_REPEATS) != 0;
@@ -353,7 +325,7 @@ static void print_row(const struct qn_option *option, FILE *out)
     } else if (repeats) {
         qn_buf_append_literal(&text, " (repeatable)");
     }
-    print_wrapped(qn_buf_str(&text), out);
+    qn_wrap_print(qn_buf_str(&text), HELP_COLUMN, out);
     qn_buf_done(&text);
 }
 
