@@ -13,7 +13,7 @@ BODIES = ["--body", "good=good.json", "--body", "poison=bad.json"]
 FOUND = [
     ("std.crash-after-effect-before-delete", "adds-again", [], "ONCE"),
     ("lease.lost-mid-work", "adds-again", [], "ONCE"),
-    ("scale.join-leave", "deletes-first", [], "NO-LOSS"),
+    ("scale.join-leave", "adds-again", [], "ONCE"),
     ("chaos.soak", "adds-again", ["--shrink", "0", "--minutes", "0.25"], "ONCE"),
     ("poison.reaches-dlq-exactly", "none", [*BODIES, "--poison", "dlq"], "DLQ-EXACT"),
     ("poison.crashes-consumer", "deletes-first", [], "NOT-DELETED"),
@@ -32,8 +32,10 @@ def check(folder, mistake, *words, counts=True):
     (folder / "bad.json").write_text('{"schemaVersion": 1}')
     answer = run("check", *words, "--env", "MISTAKE=" + mistake, "--json", "report.json", "--", *command,
                  cwd=folder, timeout_s=300)
-    scenarios = json.loads((folder / "report.json").read_text())["scenarios"]
-    return {one["id"]: one for one in scenarios}, answer.stdout + answer.stderr
+    report = json.loads((folder / "report.json").read_text())
+    text = answer.stdout + answer.stderr
+    assert "observed semantics: %s\n" % report["summary"]["semantics"] in text
+    return {one["id"]: one for one in report["scenarios"]}, text
 
 
 def broken(scenario):
@@ -45,11 +47,14 @@ def test_the_mistake_is_found(tmp_path, scenario, mistake, options, name):
     seen, text = check(tmp_path, mistake, "--only", scenario, *options)
     assert seen[scenario]["verdict"] == "FAIL", text
     assert name in broken(seen[scenario]), text
+    semantics = {"ONCE": "at-least-once", "NO-LOSS": "at-most-once"}.get(name)
+    assert semantics is None or "observed semantics: %s\n" % semantics in text, text
 
 
 def test_who_turns_out_not_to_call_the_sink_is_run_once_more(tmp_path):
     seen, text = check(tmp_path, "ends-at-once", "--only", "shutdown.sigterm-drains", counts=False)
     assert "DELETED-AT-EXIT" in broken(seen["shutdown.sigterm-drains"]), text
+    assert "observed semantics: not observable" in text, text
     assert text.count("shutdown.sigterm-drains  ") == 1, text
 
 
@@ -58,3 +63,4 @@ def test_the_right_consumer_passes(tmp_path):
     seen, text = check(tmp_path, "none", "-j", "4",
                        *(word for name in ["base.drain-and-profile", *sorted(names)] for word in ("--only", name)))
     assert {name: one["verdict"] for name, one in seen.items()} == dict.fromkeys(names | {"base.drain-and-profile"}, "PASS"), text
+    assert "observed semantics: effectively-once" in text, text

@@ -77,25 +77,30 @@ static bool has_unnamed_effect(const struct qn_history *history)
     return false;
 }
 
+/* By the counts of an effects command it is known at the end what was lost or repeated, though not
+ * when; without both nothing is. */
 const char *qn_report_semantics(const struct qn_report *report)
 {
     bool loses = false;
     bool repeats = false;
+    bool is_seen = false;
 
-    if (report->profile.level < QN_LEVEL_SINK) {
-        return "not observable";
-    }
     for (size_t i = 0; i < report->count; i++) {
         const struct qn_judgement *judgement = &report->entries[i].result.judgement;
         bool can_tell = !has_unnamed_effect(&report->entries[i].result.history);
         for (size_t j = 0; j < judgement->invariant_count; j++) {
             const struct qn_invariant *invariant = &judgement->invariants[j];
             bool is_broken = invariant->finding.result == QN_RESULT_FAIL;
+            bool is_judged = is_broken || invariant->finding.result == QN_RESULT_PASS;
+            is_seen = is_seen || (is_judged && strcmp(invariant->name, "ONCE") == 0);
             loses = loses || (is_broken && can_tell &&
                               (strcmp(invariant->name, "ACK-AFTER-EFFECT") == 0 ||
                                strcmp(invariant->name, "NO-LOSS") == 0));
             repeats = repeats || (is_broken && strcmp(invariant->name, "ONCE") == 0);
         }
+    }
+    if (report->profile.level < QN_LEVEL_COMMAND || !(is_seen || loses)) {
+        return "not observable";
     }
     if (loses) {
         return repeats ? "no guarantee" : "at-most-once";
