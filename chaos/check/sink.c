@@ -12,16 +12,17 @@
 
 #include "server/base/clock.h"
 
-enum { BODY_MAX_BYTES = 8 * 1024 * 1024, BACKLOG = 512, PORT_TRIES = 20 };
+enum { BODY_MAX_BYTES = 8 * 1024 * 1024, BACKLOG = 512, PORT_TRIES = 20, LEFT_AT_ONCE = 32 };
 
 struct qn_sink {
     struct MHD_Daemon *daemon;
     struct qn_routes *routes;
     const char *bind_address; /* NULL: the loopback */
     int port;
-    int fd;       /* epoll: of the two below */
+    int fd;       /* epoll: of the three below */
     int listener; /* -1 while nobody is to connect */
     int daemon_fd;
+    int left_fd;           /* epoll: of the suspended requests' sockets, for those who hang up */
     int64_t mhd_due_ms;    /* when libmicrohttpd wants to run again */
     int64_t listens_at_ms; /* again; 0: it does */
 };
@@ -32,6 +33,7 @@ struct request {
     struct MHD_Connection *connection;
     struct qn_buf body;
     bool is_suspended;
+    bool is_left; /* while it was suspended the client hung up */
     bool is_answered;
     bool must_break; /* no answer: the connection ends */
     int status;
@@ -72,6 +74,19 @@ static void break_off(struct request *request, enum qn_effect_end end)
     }
 }
 
+/* While a request is suspended, nobody else looks at its connection. */
+static void watch_client(struct request *request)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP, .data = {.ptr = request}};
+
+    (void)epoll_ctl(request->sink->left_fd, EPOLL_CTL_ADD, socket_of(request), &event);
+}
+
+static void leave_client(struct request *request)
+{
+    (void)epoll_ctl(request->sink->left_fd, EPOLL_CTL_DEL, socket_of(request), NULL);
+}
+
 /* Called within the handler, or later for a request that was suspended. */
 static void take_answer(void *state, void *owner, const struct qn_effect_answer *answer)
 {
@@ -88,6 +103,7 @@ static void take_answer(void *state, void *owner, const struct qn_effect_answer 
         break_off(request, answer->end);
     }
     if (request->is_suspended) {
+        leave_client(request);
         if (!request->must_break) {
             (void)queue_answer(request);
         }
@@ -95,14 +111,27 @@ static void take_answer(void *state, void *owner, const struct qn_effect_answer 
     }
 }
 
-/* Of a suspended request, whose connection nobody else looks at. */
 static bool is_there(void *state, void *owner)
 {
-    char byte;
+    const struct request *request = owner;
 
     (void)state;
-    ssize_t got = recv(socket_of(owner), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+    return !request->is_left;
+}
+
+static void look_for_clients(struct qn_sink *sink)
+{
+    struct epoll_event events[LEFT_AT_ONCE];
+    int count;
+
+    do {
+        count = epoll_wait(sink->left_fd, events, LEFT_AT_ONCE, 0);
+        for (int i = 0; i < count; i++) {
+            struct request *request = events[i].data.ptr;
+            request->is_left = true;
+            leave_client(request); /* it is told once */
+        }
+    } while (count == LEFT_AT_ONCE);
 }
 
 static struct qn_str header(struct MHD_Connection *connection, const char *name)
@@ -138,6 +167,7 @@ static enum MHD_Result dispatch(struct request *request, const char *method, con
         return queue_answer(request);
     }
     request->is_suspended = true;
+    watch_client(request);
     MHD_suspend_connection(connection);
     return MHD_YES;
 }
@@ -287,6 +317,15 @@ static bool start_daemon(struct qn_sink *sink)
     return epoll_ctl(sink->fd, EPOLL_CTL_ADD, sink->daemon_fd, &event) == 0;
 }
 
+static bool start_watching(struct qn_sink *sink)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    sink->left_fd = epoll_create1(EPOLL_CLOEXEC);
+    event.data.fd = sink->left_fd;
+    return sink->left_fd >= 0 && epoll_ctl(sink->fd, EPOLL_CTL_ADD, sink->left_fd, &event) == 0;
+}
+
 static void make_routes(struct qn_sink *sink, const struct qn_routes_options *options)
 {
     struct qn_routes_options own = *options;
@@ -311,8 +350,9 @@ bool qn_sink_open(const struct qn_routes_options *options, struct qn_sink **ret_
     make_routes(sink, options);
     sink->bind_address = options->bind;
     sink->listener = -1;
+    sink->left_fd = -1;
     sink->fd = epoll_create1(EPOLL_CLOEXEC);
-    if (sink->fd < 0 || !start_daemon(sink) || !choose_port(sink)) {
+    if (sink->fd < 0 || !start_watching(sink) || !start_daemon(sink) || !choose_port(sink)) {
         (void)qn_fail(err, QN_ERR_INTERNAL, "the effect sink does not start: %s", strerror(errno));
         qn_sink_close(sink);
         return false;
@@ -332,6 +372,9 @@ void qn_sink_close(struct qn_sink *sink)
     if (sink->daemon != NULL) {
         (void)MHD_run(sink->daemon);
         MHD_stop_daemon(sink->daemon);
+    }
+    if (sink->left_fd >= 0) {
+        (void)close(sink->left_fd);
     }
     if (sink->fd >= 0) {
         (void)close(sink->fd);
@@ -367,6 +410,7 @@ void qn_sink_run(struct qn_sink *sink)
     listen_again(sink);
     accept_all(sink);
     (void)MHD_run(sink->daemon);
+    look_for_clients(sink);
     qn_routes_run(sink->routes, qn_clock_monotonic_ms());
     (void)MHD_run(sink->daemon); /* what was just resumed is not announced by the epoll set */
     sink->mhd_due_ms = INT64_MAX;
