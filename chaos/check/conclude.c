@@ -173,10 +173,7 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
         if (run->ready_virtual_ms == 0) {
             tell_early_end(run, judgement);
         }
-        /* A function's poller may have received before it gave up, or not. */
-        if (run->ready_virtual_ms != 0 || run->options->is_lambda) {
-            tell_log(run, judgement);
-        }
+        tell_log(run, judgement);
         read_tail(run, "instance-1.log", result->log_tail, sizeof(result->log_tail));
     }
     tell_deaf_shell(run, judgement);

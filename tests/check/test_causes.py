@@ -49,6 +49,17 @@ def test_a_function_that_never_asks_for_its_first_event_is_told_when_the_time_fo
     assert sum(json.loads(line)["kind"] == "lambda.not_started" for line in trace) == 2  # one time each
 
 
+def test_a_worker_that_crashes_at_its_start_has_its_log_named(tmp_path):
+    only = ["--only", "std.delete-lost"]
+    _, scenarios = check(tmp_path, *only, "--keep", str(tmp_path / "kept"), command=CRASHES)
+    log = tmp_path / "kept" / "std.delete-lost.instance-1.log"
+    text = scenarios["std.delete-lost"]["text"]
+    assert "before its first ReceiveMessage (exit code 1)" in text and text.endswith(f"(its log: {log})"), text
+    assert MODULE_MISSING in log.read_text()
+    _, scenarios = check(tmp_path, *only, command=CRASHES)
+    assert scenarios["std.delete-lost"]["text"].endswith("(--keep DIR keeps its log)"), scenarios
+
+
 def test_a_function_that_says_that_it_cannot_start_is_quoted(tmp_path):
     says = ("import http.client, json, os\n"
             "http.client.HTTPConnection(os.environ['AWS_LAMBDA_RUNTIME_API']).request('POST',\n"

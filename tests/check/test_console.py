@@ -63,7 +63,8 @@ def piped():
 def test_a_pipe_gets_a_plain_line_for_each_scenario(piped):
     assert "\x1b" not in piped and "\r" not in piped
     lines = piped.splitlines()
-    assert re.fullmatch(r" INCO  base\.ack-after-effect +\d\.\ds   the consumer never became ready", lines[1])
+    assert re.fullmatch(r" INCO  base\.ack-after-effect +\d\.\ds   the consumer never became ready "
+                        r"\(--keep DIR keeps its log\)", lines[1])
     assert lines[-2].startswith(" 1 scenario: 0 pass, ")
 
 
