@@ -195,25 +195,18 @@ static bool read_sum(struct qn_str text, struct qn_buf *list, struct call *ret_c
     return true;
 }
 
-static void append_noun(struct qn_str kind, struct qn_buf *buf)
+enum form { NOUN, SENTENCE };
+
+/* An event of which there are no words goes by its kind. */
+static void append_event(struct qn_str kind, enum form form, struct qn_buf *buf)
 {
     const struct qn_event_words *event = qn_event_words_find(kind);
 
     if (event != NULL) {
-        qn_buf_append_str(buf, qn_str_from_cstr(event->noun));
+        qn_buf_append_str(buf, qn_str_from_cstr(form == NOUN ? event->noun : event->sentence));
     } else {
-        qn_buf_append_format(buf, "event %.*s", QN_STR_ARG(kind));
-    }
-}
-
-static void append_event(struct qn_str kind, struct qn_buf *buf)
-{
-    const struct qn_event_words *event = qn_event_words_find(kind);
-
-    if (event != NULL) {
-        qn_buf_append_str(buf, qn_str_from_cstr(event->sentence));
-    } else {
-        qn_buf_append_format(buf, "the event %.*s happened", QN_STR_ARG(kind));
+        qn_buf_append_format(buf, form == NOUN ? "event %.*s" : "the event %.*s happened",
+                             QN_STR_ARG(kind));
     }
 }
 
@@ -239,9 +232,9 @@ static void append_part(const struct call *call, struct qn_str part, double valu
     } else if (qn_str_equal(part, QN_STR("be"))) {
         qn_buf_append_str(buf, is_plural(one) ? QN_STR("were") : QN_STR("was"));
     } else if (qn_str_equal(part, QN_STR("event"))) {
-        append_event(one, buf);
+        append_event(one, SENTENCE, buf);
     } else if (qn_str_equal(part, QN_STR("noun"))) {
-        append_noun(one, buf);
+        append_event(one, NOUN, buf);
     } else if (qn_str_equal(part, QN_STR("of2")) && call->count > 1) {
         qn_buf_append_literal(buf, " of ");
         append_which(two, buf);
@@ -279,7 +272,7 @@ static bool append_moment(struct qn_str text, struct qn_buf *buf)
         return true;
     }
     qn_buf_append_format(buf, "the %.*s ", QN_STR_ARG(call.name));
-    append_noun(call.arguments[0], buf);
+    append_event(call.arguments[0], NOUN, buf);
     append_part(&call, QN_STR("of2"), 0, buf);
     return true;
 }
