@@ -44,6 +44,8 @@ bool qn_expression_is_about(const struct qn_judge_input *in, const struct qn_che
 /* Lines of its log that have a canary in them, and those that name one of these messages. */
 double qn_expression_canaries(struct qn_expression *x);
 double qn_expression_printed(struct qn_expression *x, struct qn_str selector);
+/* Messages in the dead-letter queue at the end. */
+double qn_expression_dlq_left(const struct qn_expression *x);
 /* Receives that were answered at once with nothing, of those that came between two events. */
 double qn_expression_short_polls(struct qn_expression *x, uint64_t from_seq, uint64_t to_seq);
 /* Adds the events that the comparison was about. */

@@ -300,29 +300,10 @@ static double dlq(struct qn_expression *x, const struct arguments *a)
     return count_events(x, QN_STR("msg.dlq"), NULL);
 }
 
-/* What came into the dead-letter queue, by the redrive policy or by the consumer, and was neither
- * moved back nor deleted. */
 static double dlq_left(struct qn_expression *x, const struct arguments *a)
 {
-    const struct qn_history *history = x->in->history;
-    double left = 0;
-
     (void)a;
-    for (size_t i = 0; i < history->count; i++) {
-        const struct qn_check_event *event = &history->events[i];
-        bool is_in_it = qn_str_equal(event->queue, x->in->dlq);
-        if (event->undone || qn_str_is_none(x->in->dlq)) {
-            continue;
-        }
-        if ((event->kind == QN_CHECK_MSG_DLQ && qn_judge_on_source(x->in, event)) ||
-            (event->kind == QN_CHECK_MSG_SEND && is_in_it)) {
-            left++;
-        } else if (is_in_it &&
-                   (event->kind == QN_CHECK_MSG_MOVE || event->kind == QN_CHECK_MSG_DELETE)) {
-            left--;
-        }
-    }
-    return left;
+    return qn_expression_dlq_left(x);
 }
 
 /* What the projection of the entity had at last; 0: it was never written. */
