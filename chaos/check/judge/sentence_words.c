@@ -73,6 +73,8 @@ const struct qn_function_words *qn_function_words_find(struct qn_str name)
 
 const struct qn_event_words *qn_event_words_find(struct qn_str kind)
 {
+    /* Of a scenario's own rule, fault.RULE, is said what is said of any. */
+    kind = qn_str_starts_with(kind, QN_STR("fault.")) ? QN_STR("fault") : kind;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
         if (qn_str_equal(kind, qn_str_from_cstr(events[i].kind))) {
             return &events[i];
