@@ -131,11 +131,72 @@ static void read_names(struct reader *r, bool are_own)
     }
 }
 
+static void add_failure(struct reader *r, struct qn_check_failure failure)
+{
+    struct qn_check_detail *detail = detail_of(r);
+    size_t count = detail->failure_count;
+    struct qn_check_failure *more =
+        qn_arena_alloc(r->arena, (count + 1) * sizeof(struct qn_check_failure)); /* 10 at most */
+
+    for (size_t i = 0; i < count; i++) {
+        more[i] = detail->failures[i];
+    }
+    more[count] = failure;
+    detail->failures = more;
+    detail->failure_count++;
+}
+
+static void read_failure(struct reader *r)
+{
+    struct qn_check_failure failure = {.code = QN_STR(""), .message = QN_STR("")};
+    struct qn_str name;
+
+    if (qn_json_peek(&r->json) != QN_JSON_OBJECT) {
+        (void)qn_json_skip(&r->json);
+        return;
+    }
+    (void)qn_json_open_object(&r->json);
+    while (qn_json_next_member(&r->json, &name)) {
+        if (qn_str_equal(name, QN_STR("Code"))) {
+            failure.code = read_text(&r->json);
+        } else if (qn_str_equal(name, QN_STR("Message"))) {
+            failure.message = read_text(&r->json);
+        } else {
+            (void)qn_json_skip(&r->json);
+        }
+    }
+    if (failure.code.len > 0 && !qn_str_is_none(failure.message)) {
+        add_failure(r, failure);
+    }
+}
+
+static void read_answer(struct reader *r)
+{
+    struct qn_str name;
+
+    (void)qn_json_open_object(&r->json);
+    while (qn_json_next_member(&r->json, &name)) {
+        if (qn_str_equal(name, QN_STR("FailedEntries")) &&
+            qn_json_peek(&r->json) == QN_JSON_ARRAY) {
+            (void)qn_json_open_array(&r->json);
+            while (qn_json_next_element(&r->json)) {
+                read_failure(r);
+            }
+        } else {
+            (void)qn_json_skip(&r->json);
+        }
+    }
+}
+
 static void read_parameters(struct reader *r)
 {
     struct qn_check_event *event = r->event;
     struct qn_str name;
 
+    if (event->kind == QN_CHECK_API_OUT && qn_json_peek(&r->json) == QN_JSON_OBJECT) {
+        read_answer(r);
+        return;
+    }
     if (event->kind != QN_CHECK_API_IN || qn_json_peek(&r->json) != QN_JSON_OBJECT) {
         (void)qn_json_skip(&r->json);
         return;

@@ -129,6 +129,15 @@ static const struct qn_check_detail *copy_detail(struct qn_history *history,
         keep(history, HANDLE, &handles[i]);
     }
     copy->handles = handles;
+    struct qn_check_failure *failures =
+        qn_arena_alloc(&history->arena, detail->failure_count * sizeof(struct qn_check_failure));
+    for (size_t i = 0; i < detail->failure_count; i++) {
+        failures[i] = (struct qn_check_failure){
+            .code = qn_texts_take(&history->texts, detail->failures[i].code),
+            .message = qn_texts_take(&history->texts, detail->failures[i].message),
+        };
+    }
+    copy->failures = failures;
     return copy;
 }
 

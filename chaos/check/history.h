@@ -67,6 +67,10 @@ enum qn_check_kind {
     QN_CHECK_KIND_COUNT
 };
 
+struct qn_check_failure {
+    struct qn_str code, message;
+};
+
 /* What few events have, so that the others need no room for it. */
 struct qn_check_detail {
     struct qn_str invocation, reason, rule, target, step;
@@ -80,6 +84,9 @@ struct qn_check_detail {
     int64_t max, wait, visibility;
     const struct qn_str *handles;
     size_t handle_count;
+    /* Out of those of api.out: the entries of a batch that were not done. */
+    const struct qn_check_failure *failures;
+    size_t failure_count;
 };
 
 /* Texts are none and integers QN_EVENT_NO_INT when they are absent. Names in JSON: the table in

@@ -2,6 +2,7 @@
  * anybody is answered. */
 #include "server/http/internal.h"
 
+#include "server/actions/batch.h"
 #include "server/base/log.h"
 
 enum { PARAMETERS_MAX = 64 * 1024, AGENT_MAX = 300 };
@@ -171,6 +172,23 @@ static void describe_counts(const struct qn_list *attributes, struct qn_buf *buf
     }
 }
 
+/* What became of the entries that were not done: the answer as a whole is OK. */
+static void describe_failures(const struct qn_list *failed, struct qn_buf *buf)
+{
+    const struct qn_batch_failure *failures = failed->items;
+
+    for (size_t i = 0; i < failed->count; i++) {
+        qn_buf_append_str(buf,
+                          i == 0 ? QN_STR(",\"FailedEntries\":[{\"Id\":") : QN_STR(",{\"Id\":"));
+        qn_buf_append_json_string(buf, failures[i].id);
+        qn_buf_append_literal(buf, ",\"Code\":");
+        qn_buf_append_json_string(buf, failures[i].code);
+        qn_buf_append_literal(buf, ",\"Message\":");
+        qn_buf_append_json_string(buf, failures[i].message);
+        qn_buf_append_str(buf, i + 1 < failed->count ? QN_STR("}") : QN_STR("}]"));
+    }
+}
+
 /* How many of each list the answer has. */
 static void describe_output(const struct qn_call *call, struct qn_buf *buf)
 {
@@ -183,6 +201,9 @@ static void describe_output(const struct qn_call *call, struct qn_buf *buf)
         if (field->type == QN_STRUCT_LIST || field->type == QN_STRING_LIST) {
             qn_buf_append_format(buf, "%s\"%s\":%zu", buf->len == 0 ? "{" : ",", field->name,
                                  list->count);
+            if (field->element == &qn_batch_failure_shape) {
+                describe_failures(list, buf);
+            }
         } else if (field->type == QN_STRING_MAP && strcmp(field->name, "Attributes") == 0) {
             describe_counts(list, buf);
         }

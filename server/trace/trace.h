@@ -70,10 +70,11 @@ void qn_trace_render(const struct qn_trace *trace, uint64_t since, size_t max_by
 /* One event as a JSON line. Members, in this order, absent ones left out:
  *   seq, vt (virtual ms), wt (wall ms), kind, lsn (state events and boot), req (request id),
  * action, account, queue, instance (access key id), port, conn, invocation, attempt, params (an
- * object), code, status, bytes, mid, k, h, n (receive count), deadline, grp, sn, reason, rule,
- * match, target, from, to, count, region, agent (User-Agent, with a connection's first call). State
- * events name the request that did it, if one did. Text that is not UTF-8 is shown with U+FFFD in
- * place of each bad byte. */
+ * object; of the answer of a batch FailedEntries too, each with Id, Code and Message), code,
+ * status, bytes, mid, k, h, n (receive count), deadline, grp, sn, reason, rule, match, target,
+ * from, to, count, region, agent (User-Agent, with a connection's first call). State events name
+ * the request that did it, if one did. Text that is not UTF-8 is shown with U+FFFD in place of each
+ * bad byte. */
 void qn_trace_render_event(const struct qn_event *event, uint64_t seq, int64_t wall_ms,
                            struct qn_buf *buf);
 

@@ -72,6 +72,21 @@ Test(causes, a_heartbeat_that_is_refused_each_time_is_one_and_its_calls_are_told
     qn_buf_done(&text);
 }
 
+Test(causes, entries_of_a_batch_that_are_refused_are_told_though_the_call_was_answered)
+{
+    struct qn_buf text;
+
+    judge("refused-entries");
+    cr_expect_eq(judgement.outcome, QN_OUTCOME_FAIL, "%s", judgement.text);
+    cr_assert_eq(judgement.refusal_count, 1);
+    qn_buf_init(&text, 1024);
+    qn_report_refusal(&judgement.refusals[0], &text);
+    cr_expect(qn_str_starts_with(qn_buf_str(&text),
+                                 QN_STR("2 ChangeMessageVisibilityBatch entries were refused: "
+                                        "InvalidParameterValue: Value 43201 for parameter")));
+    qn_buf_done(&text);
+}
+
 Test(causes, one_refused_call_for_each_lease_is_a_back_off)
 {
     judge("refused-back-off");

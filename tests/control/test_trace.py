@@ -61,6 +61,23 @@ def test_events_of_a_call_stand_between_its_in_and_out(watched, sqs, queue):
     assert grant["deadline"] == grant["vt"] + 30000
 
 
+def test_the_answer_of_a_batch_tells_of_each_entry_that_was_not_done(watched, sqs, queue):
+    sqs("SendMessage", QueueUrl=queue, MessageBody="m")
+    handle = sqs("ReceiveMessage", QueueUrl=queue)["Messages"][0]["ReceiptHandle"]
+    since = last_seq(watched)
+    entries = [{"Id": "good", "ReceiptHandle": handle}, {"Id": "bad", "ReceiptHandle": "none"}]
+    late = [{**entry, "VisibilityTimeout": 43201} for entry in entries[:1]]
+    answers = [sqs("ChangeMessageVisibilityBatch", QueueUrl=queue, Entries=late),
+               sqs("DeleteMessageBatch", QueueUrl=queue, Entries=entries),
+               sqs("DeleteMessageBatch", QueueUrl=queue, Entries=entries[:1])]
+    told = [e["params"] for e in of(events(watched, since), "api.out")]
+    assert [(one["Successful"], one["Failed"]) for one in told] == [(0, 1), (1, 1), (1, 0)]
+    for params, answer in zip(told, answers):
+        failed = [{key: one[key] for key in ("Id", "Code", "Message")} for one in answer.get("Failed", [])]
+        assert params.get("FailedEntries", []) == failed
+    assert [one["FailedEntries"][0]["Id"] for one in told[:2]] == ["good", "bad"]
+
+
 def test_parameters_are_shown_without_bodies(watched, sqs, queue):
     since = last_seq(watched)
     sqs("SendMessage", QueueUrl=queue, MessageBody="secret", DelaySeconds=3)

@@ -266,6 +266,7 @@ struct qn_accounting {
 struct qn_refusal {
     struct qn_str action, code, message; /* the message of the first one, or none */
     int64_t count;
+    bool is_of_entries; /* of a batch, which was answered as a whole */
 };
 enum { QN_REFUSALS_MAX = 4 };
 

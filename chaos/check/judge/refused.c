@@ -1,5 +1,6 @@
-/* Calls that were refused because the consumer made them wrong: what it wanted by them did not
- * happen, and that may be the cause of all else. One pass over the history. */
+/* Calls, and entries of batches, that were refused because the consumer made them wrong: what it
+ * wanted by them did not happen, and that may be the cause of all else. One pass over the history.
+ */
 #include "chaos/check/judge/judge.h"
 
 enum { HEARTBEAT_CALLS = 2 /* of one lease: a back-off asks once */ };
@@ -56,11 +57,12 @@ static bool is_about_lost_lease(struct qn_str message)
            qn_str_ends_with(message, QN_STR("not available for visibility timeout change."));
 }
 
-static void note(struct qn_judgement *judgement, const struct qn_check_event *answer)
+static void note(struct qn_judgement *judgement, const struct qn_check_event *answer,
+                 struct qn_str code, struct qn_str message)
 {
     for (size_t i = 0; i < judgement->refusal_count; i++) {
         struct qn_refusal *one = &judgement->refusals[i];
-        if (qn_str_equal(one->action, answer->action) && qn_str_equal(one->code, answer->code)) {
+        if (qn_str_equal(one->action, answer->action) && qn_str_equal(one->code, code)) {
             one->count++;
             return;
         }
@@ -68,20 +70,21 @@ static void note(struct qn_judgement *judgement, const struct qn_check_event *an
     if (judgement->refusal_count < QN_REFUSALS_MAX) {
         judgement->refusals[judgement->refusal_count++] = (struct qn_refusal){
             .action = qn_arena_copy(&judgement->arena, answer->action),
-            .code = qn_arena_copy(&judgement->arena, answer->code),
-            .message = qn_arena_copy(&judgement->arena, answer->detail->reason),
+            .code = qn_arena_copy(&judgement->arena, code),
+            .message = qn_arena_copy(&judgement->arena, message),
             .count = 1,
+            .is_of_entries = !qn_str_equal(answer->code, code),
         };
     }
 }
 
-static void read_answer(struct reader *reader, const struct qn_check_event *answer)
+static void read_refusal(struct reader *reader, const struct qn_check_event *answer,
+                         struct qn_str code, struct qn_str message)
 {
-    if (!is_mistake(answer->code) || answer->detail->rule.len > 0 ||
-        is_about_lost_lease(answer->detail->reason)) {
+    if (!is_mistake(code) || answer->detail->rule.len > 0 || is_about_lost_lease(message)) {
         return;
     }
-    note(reader->judgement, answer);
+    note(reader->judgement, answer, code, message);
     const struct qn_str *handle =
         qn_str_is_none(answer->req) ? NULL : qn_table_find_kept(&reader->handles, answer->req);
     if (handle != NULL) {
@@ -90,9 +93,20 @@ static void read_answer(struct reader *reader, const struct qn_check_event *answ
     }
 }
 
+/* A batch is answered with OK, whatever became of its entries. */
+static void read_answer(struct reader *reader, const struct qn_check_event *answer)
+{
+    const struct qn_check_detail *detail = answer->detail;
+
+    read_refusal(reader, answer, answer->code, detail->reason);
+    for (size_t i = 0; i < detail->failure_count; i++) {
+        read_refusal(reader, answer, detail->failures[i].code, detail->failures[i].message);
+    }
+}
+
 static void read_event(struct reader *reader, const struct qn_check_event *event)
 {
-    bool is_extension = qn_judge_is_call(reader->in, event, QN_STR("ChangeMessageVisibility"));
+    bool is_extension = qn_judge_is_call(reader->in, event, QN_STR("ChangeMessageVisibility*"));
 
     if (event->kind == QN_CHECK_LEASE_EXTEND) {
         reader->was_extended |= qn_judge_on_source(reader->in, event);

@@ -230,9 +230,12 @@ void qn_report_refusal(const struct qn_refusal *refusal, struct qn_buf *buf)
 {
     bool is_one = refusal->count == 1;
 
-    qn_buf_append_format(buf, "%lld %.*s call%s refused: %.*s", (long long)refusal->count,
-                         QN_STR_ARG(refusal->action), is_one ? " was" : "s were",
-                         QN_STR_ARG(refusal->code));
+    const char *of_calls = is_one ? "call was" : "calls were";
+    const char *of_entries = is_one ? "entry was" : "entries were";
+
+    qn_buf_append_format(buf, "%lld %.*s %s refused: %.*s", (long long)refusal->count,
+                         QN_STR_ARG(refusal->action),
+                         refusal->is_of_entries ? of_entries : of_calls, QN_STR_ARG(refusal->code));
     if (refusal->message.len > 0) {
         qn_buf_append_literal(buf, ": ");
         qn_report_clean(buf, refusal->message);
