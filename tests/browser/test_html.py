@@ -29,7 +29,7 @@ def everything():
         trace.proc("ready", instance=f"QUERN000{number}", pid=10 + number)
     for i in range(8):
         now_ms = trace.now_ms()
-        trace.send(f"k-00{i}", grp="A" if i < 4 else "B", **({"deadline": now_ms + 2000} if i == 7 else {}))
+        trace.send(f"k-00{i}", grp="A" if i < 4 else "B", sn=str(i), **({"deadline": now_ms + 2000} if i == 7 else {}))
     for number in (1, 2, 3, 4):
         who = f"QUERN000{number}"
         trace.add("api.in", action="ReceiveMessage", instance=who, queue="q", req=f"r{number}")
@@ -67,6 +67,7 @@ def everything():
     trace.add("reject", k="k-006", instance="QUERN0001")
     trace.delete("k-006")
     trace.state("msg.dlq", mid="id-k-007", k="k-007")
+    trace.add("letter", queue="q-dlq", mid="id-k-007", n=5, reason=NASTY + "x" * 100)
     return trace.end()
 
 
@@ -274,6 +275,17 @@ def test_the_card_has_a_row_for_each_fact(opened):
                        "[...r.cells].map(c => c.textContent.trim()))")
     assert {row[1] for row in rows} >= {"lease", "stop", "long polling", "batch size", "attributes", "program"}
     assert all(row[0].split(" ", 1)[1] in ("fits", "advice", "does not fit") and row[2] for row in rows)
+
+
+def test_groups_and_dead_letters_have_tables(opened):
+    browser, _ = opened
+    cells = "name => [...document.querySelectorAll('#s1 table.' + name + ' tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    groups = {row[0]: row[1:] for row in browser.ask(cells, "groups")}
+    assert (groups["A"][0], groups["A"][1], groups["A"][3]) == ("4", "4", "k-000") and "moves on" in groups["A"][6]
+    ((key, mid, _, _, reason, body),) = browser.ask(cells, "letters")
+    assert (key, mid, reason) == ("k-007", "id-k-007", "received 0 times") and body.startswith(NASTY)
+    counted = browser.ask("() => document.querySelector('#s1 .counts').textContent")
+    assert re.match(r"8 messages sent, \d deleted, \d effects applied$", counted), counted
 
 
 def test_checklists_are_filled_in(opened):

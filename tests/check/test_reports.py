@@ -447,6 +447,29 @@ def test_dead_letters_are_a_table(tmp_path):
     assert table.count("<tr>") == 3 and "&lt;b&gt;" in table and "received 2 times; last attempt: permanent" in table
 
 
+def test_a_group_that_stands_still_is_told(tmp_path):
+    trace = Trace(step_ms=100, must=["NO-PHANTOM"])
+    for n, (k, group) in enumerate((("k-000", "A"), ("k-001", "A"), ("k-002", "B"), ("k-003", "B"))):
+        trace.send(k, grp=group, sn=str(n + 1))
+    for _ in range(3):  # longer than a lease of 4 s, with k-001 behind it
+        trace.lease("k-000")
+        trace.jump(4000)
+        trace.state("lease.expire", mid="id-k-000", k="k-000")
+    for k in ("k-000", "k-001", "k-002"):
+        trace.work(k)
+    page = tmp_path / "page.html"
+    path = str(trace.end().write(tmp_path / "t.jsonl"))
+    _, _, _, report = judge(tmp_path, "--html", str(page), path)
+    stuck, moving = report["scenarios"][0]["groups"]
+    assert (stuck["group"], stuck["behind"], stuck["leases"], stuck["waiting"], stuck["stuck"]) == ("A", "k-000", 4, 1, True)
+    assert 12_000 < stuck["held_ms"] < 14_000 and (stuck["sent"], stuck["done"]) == (2, 2)
+    assert (moving["group"], moving["behind"], moving["stuck"], moving["sent"], moving["done"]) == ("B", "k-002", False, 2, 1)
+    table = page.read_text().split("<h3>Groups, by how long they stood still</h3>")[1].split("</table>")[0]
+    assert table.count("<tr>") == 3 and table.count("stuck") == 1
+    _, _, _, report = judge(tmp_path, str(asking().write(tmp_path / "standard.jsonl")))
+    assert "groups" not in report["scenarios"][0]
+
+
 def test_the_margin_of_what_held_is_in_json(tmp_path):
     trace = Trace(must=["ACK-AFTER-EFFECT"])
     trace.send("k-000")

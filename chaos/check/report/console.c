@@ -3,6 +3,8 @@
 
 #include "chaos/check/report/report.h"
 
+enum { STUCK_GROUPS_TOLD = 3 };
+
 static const struct {
     const char *word; /* four letters, so that the column stands */
     const char *colour;
@@ -165,6 +167,26 @@ static void print_refusals(FILE *file, const struct qn_judgement *judgement)
     qn_buf_done(&text);
 }
 
+/* Groups that stood still for longer than a lease lasts, the longest first. */
+static void print_stuck_groups(FILE *file, const struct qn_report_entry *entry)
+{
+    struct qn_group_holds holds;
+    size_t told = 0;
+
+    qn_report_group_holds(entry, &holds);
+    for (size_t i = 0; i < holds.count && told < STUCK_GROUPS_TOLD; i++) {
+        const struct qn_group_hold *one = &holds.items[i];
+        if (one->is_stuck) {
+            (void)fprintf(file,
+                          "       | group %.*s stood still for %.3g s behind %.*s (leases %" PRId64
+                          ", waiting %" PRId64 ")\n",
+                          QN_STR_ARG(one->name), (double)one->held_ms / 1000,
+                          QN_STR_ARG(one->behind), one->leases, one->waiting);
+            told++;
+        }
+    }
+}
+
 /* More calls open at once than --sink-capacity, or the scenario, allows: what is downstream would
  * be overrun. What a fault refuses is the scenario's own doing. */
 static void print_overload(FILE *file, const struct qn_report_entry *entry)
@@ -222,6 +244,7 @@ static void print_entry(const struct qn_report *report, const struct qn_report_e
     print_process(file, &entry->result.process);
     (void)fputc('\n', file);
     print_tenants(file, entry);
+    print_stuck_groups(file, entry);
     print_overload(file, entry);
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
     if (!qn_report_is_fine(judgement->outcome)) {

@@ -16,8 +16,8 @@ void qn_report_queues(const struct qn_report_entry *entry, struct qn_report_queu
             qn_str_is_none(line) ? NULL : json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, NULL)};
     run = json_object_get(queues->header, "run");
     queues->source = qn_str_from_cstr(json_string_value(json_object_get(run, "queue")));
-    queues->dead = qn_str_from_cstr(json_string_value(json_object_get(run, "dlq")));
     queues->self = qn_str_from_cstr(json_string_value(json_object_get(run, "self")));
+    queues->visibility_ms = json_integer_value(json_object_get(run, "visibility_ms"));
 }
 
 void qn_report_queues_done(struct qn_report_queues *queues)

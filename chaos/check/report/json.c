@@ -306,6 +306,32 @@ static json_t *tenants_of(const struct qn_report_entry *entry)
     return list;
 }
 
+/* NULL: it is no FIFO queue. */
+static json_t *groups_of(const struct qn_report_entry *entry)
+{
+    struct qn_group_holds holds;
+    json_t *list = NULL;
+
+    qn_report_group_holds(entry, &holds);
+    for (size_t i = 0; i < holds.count; i++) {
+        const struct qn_group_hold *one = &holds.items[i];
+        json_t *object = json_object();
+        set(object, "group", qn_report_json_text(one->name));
+        set_number(object, "sent", one->sent);
+        set_number(object, "done", one->done);
+        set_number(object, "held_ms", one->held_ms);
+        if (one->held_ms > 0) {
+            set(object, "behind", qn_report_json_text(one->behind));
+            set_number(object, "leases", one->leases);
+            set_number(object, "waiting", one->waiting);
+        }
+        set(object, "stuck", json_boolean(one->is_stuck));
+        list = list != NULL ? list : json_array();
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static void add_letter(void *context, const struct qn_dead_letter *letter)
 {
     json_t *object = json_object();
@@ -366,6 +392,10 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     json_t *tenants = tenants_of(entry);
     if (tenants != NULL) {
         set(object, "tenants", tenants);
+    }
+    json_t *groups = groups_of(entry);
+    if (groups != NULL) {
+        set(object, "groups", groups);
     }
     json_t *letters = json_array();
     qn_report_dead_letters(entry, add_letter, letters);

@@ -128,7 +128,8 @@ void qn_report_tenants(const struct qn_report_entry *entry, struct qn_tenants *t
 /* The names that the header of the trace gives to queues and to the harness; none without one. */
 struct qn_report_queues {
     json_t *header; /* the texts are in it */
-    struct qn_str source, dead, self;
+    struct qn_str source, self;
+    int64_t visibility_ms; /* of the source queue; 0: not told */
 };
 void qn_report_queues(const struct qn_report_entry *entry, struct qn_report_queues *queues);
 void qn_report_queues_done(struct qn_report_queues *queues);
@@ -158,6 +159,23 @@ typedef void qn_dead_letter_fn(void *context, const struct qn_dead_letter *lette
 /* Tells each; what it says is borrowed for the call. */
 void qn_report_dead_letters(const struct qn_report_entry *entry, qn_dead_letter_fn *tell,
                             void *context);
+/* stuck_groups.c: how long the groups of a FIFO queue stood still behind one message. */
+struct qn_group_hold {
+    struct qn_str name;
+    int64_t sent, done;   /* messages; done: not in the queue any more */
+    struct qn_str behind; /* the message that held it longest; none: no one was received */
+    int64_t held_ms;      /* from its first receive until it left the queue */
+    int64_t leases;       /* of that message */
+    int64_t waiting;      /* messages behind it then */
+    bool is_stuck;        /* longer than a lease lasts, with somebody waiting */
+};
+enum { QN_GROUP_HOLDS_MAX = 20 };
+struct qn_group_holds {
+    struct qn_group_hold items[QN_GROUP_HOLDS_MAX]; /* the longest first */
+    size_t count;
+    size_t all; /* groups that there are; 0: it is no FIFO queue */
+};
+void qn_report_group_holds(const struct qn_report_entry *entry, struct qn_group_holds *holds);
 /* "effectively-once", "at-least-once" (it repeats), "at-most-once" (it loses), "no guarantee"
  * (both), or "not observable". */
 const char *qn_report_semantics(const struct qn_report *report);

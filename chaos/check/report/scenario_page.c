@@ -159,6 +159,51 @@ static void append_tenants(const struct qn_report_entry *entry, struct qn_buf *b
     qn_buf_done(&rows);
 }
 
+static void append_group(const struct qn_group_hold *one, struct qn_buf *rows)
+{
+    struct qn_fill fill;
+    struct qn_buf badge;
+
+    qn_buf_init(&badge, SIZE_MAX / 2);
+    qn_page_badge(&badge, one->is_stuck ? "warn" : "pass", one->is_stuck ? "stuck" : "moves on");
+    qn_fill_begin(&fill, "group");
+    qn_fill_text(&fill, "name", one->name);
+    qn_fill_format(&fill, "sent", "%lld", (long long)one->sent);
+    qn_fill_format(&fill, "done", "%lld", (long long)one->done);
+    qn_fill_format(&fill, "held", "%.3g s", (double)one->held_ms / 1000);
+    qn_fill_text(&fill, "behind", one->behind);
+    qn_fill_format(&fill, "leases", "%lld", (long long)one->leases);
+    qn_fill_format(&fill, "waiting", "%lld", (long long)one->waiting);
+    qn_fill_markup(&fill, "badge", qn_buf_str(&badge));
+    qn_fill_end(&fill, rows);
+    qn_buf_done(&badge);
+}
+
+static void append_groups(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    struct qn_group_holds holds;
+    struct qn_fill fill;
+    struct qn_buf rows;
+
+    qn_report_group_holds(entry, &holds);
+    if (holds.count == 0) {
+        return;
+    }
+    qn_buf_init(&rows, SIZE_MAX / 2);
+    for (size_t i = 0; i < holds.count; i++) {
+        append_group(&holds.items[i], &rows);
+    }
+    qn_fill_begin(&fill, "groups");
+    qn_fill_text(&fill, "id", entry->scenario->id);
+    qn_fill_markup(&fill, "rows", qn_buf_str(&rows));
+    qn_fill_format(&fill, "note",
+                   "%zu of %zu groups. Stuck: behind one message for longer than a lease lasts, "
+                   "while others wait.",
+                   holds.count, holds.all);
+    qn_fill_end(&fill, buf);
+    qn_buf_done(&rows);
+}
+
 static void append_letter(void *context, const struct qn_dead_letter *letter)
 {
     struct qn_buf *rows = context;
@@ -232,6 +277,9 @@ void qn_page_scenario(const struct qn_report *report, size_t number, struct qn_b
     qn_buf_clear(&part);
     append_tenants(entry, &part);
     qn_fill_markup(&fill, "tenants", qn_buf_str(&part));
+    qn_buf_clear(&part);
+    append_groups(entry, &part);
+    qn_fill_markup(&fill, "groups", qn_buf_str(&part));
     qn_buf_clear(&part);
     append_letters(entry, &part);
     qn_fill_markup(&fill, "letters", qn_buf_str(&part));
