@@ -161,6 +161,46 @@ Test(catalogue, each_invariant_and_each_scenario_has_its_page)
     }
 }
 
+/* Whether the text is only an expression, which has no other name. */
+static bool is_named(const struct qn_judge_rule *rule)
+{
+    return !qn_str_is_none(rule->name) && !qn_str_equal(rule->name, rule->expression);
+}
+
+/* With `page` NULL: each name that a verdict can print has a page. Otherwise whether one is it. */
+static bool scenarios_name(const char *page)
+{
+    static const char *const lists[] = {"must", "should", "info"};
+    bool is_there = false;
+
+    for (size_t i = 0; i < catalogue.count; i++) {
+        for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++) {
+            size_t j;
+            const json_t *entry;
+            json_array_foreach(json_object_get(catalogue.scenarios[i]->json, lists[l]), j, entry)
+            {
+                struct qn_judge_rule rule;
+                struct qn_error err;
+                cr_assert(
+                    qn_judge_rule_read(qn_str_from_cstr(json_string_value(entry)), &rule, &err));
+                if (page == NULL && is_named(&rule)) {
+                    cr_expect_not_null(qn_catalogue_page(rule.name), "%s: no page explains %.*s",
+                                       catalogue.scenarios[i]->id.ptr, QN_STR_ARG(rule.name));
+                }
+                is_there =
+                    is_there || (page != NULL && qn_str_equal(rule.name, qn_str_from_cstr(page)));
+            }
+        }
+    }
+    return is_there;
+}
+
+Test(catalogue, each_name_that_a_verdict_prints_is_explained)
+{
+    cr_assert(qn_catalogue_open(&catalogue, NULL, 0, &mistakes));
+    cr_expect_not(scenarios_name(NULL));
+}
+
 static bool is_invariant(const char *name)
 {
     for (size_t i = 0; i < INVARIANT_COUNT; i++) {
@@ -181,7 +221,8 @@ Test(catalogue, each_page_is_about_something_and_says_all_of_it)
         const struct qn_embedded *page = &qn_embedded_explanations[i];
         struct qn_str text = qn_str(page->data, page->size);
         struct qn_str name = qn_str_from_cstr(page->name);
-        cr_expect(is_invariant(page->name) || qn_catalogue_find(&catalogue, name) != NULL,
+        cr_expect(is_invariant(page->name) || qn_catalogue_find(&catalogue, name) != NULL ||
+                      scenarios_name(page->name),
                   "%s is about nothing", page->name);
         cr_expect(qn_str_starts_with(qn_str_from(text, 2), name), "%s", page->name);
         for (size_t j = 0; j < sizeof(parts) / sizeof(parts[0]); j++) {
