@@ -349,6 +349,31 @@ static void add_letter(void *context, const struct qn_dead_letter *letter)
     json_array_append_new(context, object);
 }
 
+/* What became of the messages: counts, tenants, groups, dead letters. */
+static void set_books(json_t *object, const struct qn_report_entry *entry)
+{
+    struct qn_counts counts;
+    json_t *books = accounting(&entry->result.judgement.accounting);
+    qn_report_counts(entry, &counts);
+    set_number(books, "deleted", counts.deleted);
+    set_refusals(books, &counts);
+    set(object, "accounting", books);
+    json_t *tenants = tenants_of(entry);
+    if (tenants != NULL) {
+        set(object, "tenants", tenants);
+    }
+    json_t *groups = groups_of(entry);
+    if (groups != NULL) {
+        set(object, "groups", groups);
+    }
+    json_t *letters = json_array();
+    qn_report_dead_letters(entry, add_letter, letters);
+    if (json_array_size(letters) > 0) {
+        set(object, "dead_letters", json_incref(letters));
+    }
+    json_decref(letters);
+}
+
 static json_t *scenario(const struct qn_report *report, const struct qn_report_entry *entry)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
@@ -383,26 +408,7 @@ static json_t *scenario(const struct qn_report *report, const struct qn_report_e
     set_number(object, "virtual_ms", entry->result.virtual_ms);
     set(object, "invariants", invariants(judgement));
     set(object, "faults", faults(judgement));
-    struct qn_counts counts;
-    json_t *books = accounting(&judgement->accounting);
-    qn_report_counts(entry, &counts);
-    set_number(books, "deleted", counts.deleted);
-    set_refusals(books, &counts);
-    set(object, "accounting", books);
-    json_t *tenants = tenants_of(entry);
-    if (tenants != NULL) {
-        set(object, "tenants", tenants);
-    }
-    json_t *groups = groups_of(entry);
-    if (groups != NULL) {
-        set(object, "groups", groups);
-    }
-    json_t *letters = json_array();
-    qn_report_dead_letters(entry, add_letter, letters);
-    if (json_array_size(letters) > 0) {
-        set(object, "dead_letters", json_incref(letters));
-    }
-    json_decref(letters);
+    set_books(object, entry);
     if (entry->trace_path[0] != '\0') {
         set(object, "trace", qn_report_json_text(qn_str_from_cstr(entry->trace_path)));
     }
