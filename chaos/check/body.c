@@ -7,6 +7,8 @@
 #include "server/base/random.h"
 #include "server/model/limits.h"
 
+enum { CHUNK_ROWS = 100 };
+
 #define DIGEST_MASK UINT64_C(0xffffffffffff)
 
 /* The bodies of odd messages, by turns. */
@@ -98,6 +100,18 @@ unsigned qn_body_canary(const struct qn_load_message *message,
     return (unsigned)qn_random_below(&canary, 0x10000);
 }
 
+/* A range of the job's rows; those of its chunks are all of them, and none twice. */
+static void append_chunk(struct qn_buf *body, const struct qn_load_message *message)
+{
+    if (message->chunk > 0) {
+        qn_buf_append_format(
+            body, ",\"job\":\"%.*s\",\"chunk\":%lld,\"chunks\":%lld,\"from\":%lld,\"to\":%lld",
+            QN_STR_ARG(message->entity), (long long)message->chunk, (long long)message->chunks,
+            (long long)((message->chunk - 1) * CHUNK_ROWS + 1),
+            (long long)(message->chunk * CHUNK_ROWS));
+    }
+}
+
 /* All texts of the load in it are plain: letters, digits, '-'. The payload is the same in each copy
  * of a message. */
 static void append_body(struct qn_buf *body, const struct qn_load_message *message,
@@ -118,6 +132,7 @@ static void append_body(struct qn_buf *body, const struct qn_load_message *messa
         qn_buf_append_literal(body, ",\"text\":");
         qn_buf_append_json_string(body, qn_str_from_cstr(text));
     }
+    append_chunk(body, message);
     qn_object_append_reference(body, message, options);
     qn_buf_init(&tail, SIZE_MAX / 2);
     qn_buf_append_literal(&tail, "},");

@@ -66,6 +66,7 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
     size_t entities = maker->count / (size_t)spec->versions;
     size_t entity = nth % entities;
     bool is_entity = spec->versions > 1;
+    size_t chunks = (size_t)spec->chunks;
 
     *message = (struct qn_load_message){
         .id = qn_arena_format(&load->arena, "m-%03zu", index),
@@ -76,7 +77,10 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         .copy = copy,
         .number = index,
         .version = is_entity ? (int64_t)(nth / entities) + 1 : 1,
-        .entity = qn_arena_format(&load->arena, "e-%zu", maker->first + (is_entity ? entity : nth)),
+        .entity = qn_arena_format(&load->arena, "e-%zu",
+                                  maker->first + (is_entity ? entity : nth / chunks * chunks)),
+        .chunk = chunks > 1 ? (int64_t)(nth % chunks) + 1 : 0,
+        .chunks = spec->chunks,
         .tenant = qn_str_is_none(spec->group) ? QN_STR("A") : spec->group,
         .has_own_tenant = !qn_str_is_none(spec->group),
     };

@@ -21,6 +21,8 @@ struct qn_load_message {
     int64_t copy;             /* from 1, of the same key and payload */
     size_t number;            /* of the key, from 0: the same in each copy */
     int64_t version;          /* of the entity */
+    int64_t chunk;            /* of the job that the entity is, from 1; 0: it is none */
+    int64_t chunks;           /* of that job */
     size_t nth;               /* of its line of the load, from 0 */
     size_t position;          /* among all as they were made */
     struct qn_str entity;

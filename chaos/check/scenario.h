@@ -42,6 +42,7 @@ struct qn_scenario_load {
     struct qn_str group; /* all of them in this one; none: as groups says */
     int64_t copies;      /* how often each is sent, at least 1 */
     int64_t versions;    /* of each of `count` entities, at least 1 */
+    int64_t chunks;      /* of each of `count` jobs, at least 1 */
     struct qn_str at;    /* an expression: so long after readiness; none: before the start */
     int64_t rate;        /* per second from then on; 0: all at once */
     struct qn_str lasts; /* an expression: so long at that rate, in place of count; or none */

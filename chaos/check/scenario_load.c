@@ -44,6 +44,7 @@ static const struct {
     {"groups", offsetof(struct qn_scenario_load, groups), 1, 26},
     {"copies", offsetof(struct qn_scenario_load, copies), 1, 10},
     {"versions", offsetof(struct qn_scenario_load, versions), 1, 100},
+    {"chunks", offsetof(struct qn_scenario_load, chunks), 1, 100},
     {"rate", offsetof(struct qn_scenario_load, rate), 1, 1000},
     {"size", offsetof(struct qn_scenario_load, size_bytes), 1, QN_MESSAGE_SIZE_MAX},
 };
@@ -131,11 +132,12 @@ static bool set(struct line *line, struct qn_str word)
     if (qn_str_equal(name, QN_STR("ref"))) {
         return set_object(line, value);
     }
-    return qn_scenario_mistake(line->reader, line->place, line->text,
-                               "%.*s: expected count, work, fails, groups, group, copies, "
-                               "versions, at, rate, for, size, key or ref, each with = and no "
-                               "blanks",
-                               QN_STR_ARG(word));
+    return qn_scenario_mistake(
+        line->reader, line->place, line->text,
+        "%.*s: expected count, work, fails, groups, group, copies, "
+        "versions, chunks, at, rate, for, size, key or ref, each with = and no "
+        "blanks",
+        QN_STR_ARG(word));
 }
 
 static bool read_outcome(struct line *line, struct qn_str word)
@@ -159,6 +161,7 @@ static void read_line(struct line *line)
     load->count = 1;
     load->copies = 1;
     load->versions = 1;
+    load->chunks = 1;
     (void)read_outcome(line, qn_str_cut(qn_str_trim(line->text), ' ', &rest));
     load->fails = load->outcome == QN_LOAD_HANG ? QN_LOAD_FAILS_ALWAYS : 1;
     while (rest.len > 0) {
@@ -170,6 +173,10 @@ static void read_line(struct line *line)
     if (load->groups > 0 && !qn_str_is_none(load->group)) {
         (void)qn_scenario_mistake(line->reader, line->place, line->text,
                                   "groups and group exclude each other");
+    }
+    if (load->versions > 1 && load->chunks > 1) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "versions and chunks exclude each other");
     }
     if (!qn_str_is_none(load->lasts) && load->rate == 0) {
         (void)qn_scenario_mistake(line->reader, line->place, line->text,

@@ -147,7 +147,7 @@ int64_t qn_terms_load_count(const struct qn_terms *terms, const struct qn_scenar
         count = lasts_ms * load->rate / 1000;
         count = count < 1 ? 1 : count < SOAK_MESSAGES_MAX ? count : SOAK_MESSAGES_MAX;
     }
-    return count * load->versions;
+    return count * load->versions * load->chunks;
 }
 
 struct qn_str qn_terms_fill(const struct qn_terms *terms, struct qn_str text, const char *unit,

@@ -183,6 +183,27 @@ Test(load, versions_of_each_entity_come_in_order)
     }
 }
 
+Test(load, chunks_of_a_job_have_keys_of_their_own_and_are_all_of_its_rows)
+{
+    make("\"ok\", \"ok count=2 chunks=3\"", false);
+    cr_assert_eq(load.count, 7);
+    for (size_t i = 0; i < 6; i++) {
+        json_t *body = body_of(i + 1);
+        json_t *payload = json_object_get(body, "payload");
+        json_int_t chunk = (json_int_t)i % 3 + 1;
+        cr_expect_str_eq(payload_text(body, "job"), i < 3 ? "e-1" : "e-4");
+        cr_expect_eq(json_integer_value(json_object_get(payload, "chunk")), chunk);
+        cr_expect_eq(json_integer_value(json_object_get(payload, "chunks")), 3);
+        cr_expect_eq(json_integer_value(json_object_get(payload, "from")), 100 * chunk - 99);
+        cr_expect_eq(json_integer_value(json_object_get(payload, "to")), 100 * chunk);
+        json_decref(body);
+    }
+    cr_expect(qn_str_equal(load.messages[6].k, QN_STR("k-006")));
+    json_t *single = body_of(0);
+    cr_expect_null(payload_text(single, "job"));
+    json_decref(single);
+}
+
 Test(load, time_rate_size_group_and_key_are_the_messages_own)
 {
     make("\"ok count=3 rate=10 at=V\",\"ok work=50ms size=5000 group=B key=slow\"", true);
