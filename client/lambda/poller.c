@@ -34,13 +34,21 @@ void qn_lambda_stop(struct qn_lambda *lambda)
     (void)written;
 }
 
-/* After function errors fewer pollers are allowed: this one may have to wait. False: all stops. */
+/* After function errors fewer pollers are allowed: this one may have to wait. What it holds is for
+ * others then. False: all stops. */
 static bool await_turn(struct qn_lambda_poller *poller)
 {
     struct qn_lambda *lambda = poller->lambda;
 
     (void)pthread_mutex_lock(&lambda->lock);
     while (!lambda->is_stopping && poller->index >= lambda->allowed) {
+        if (json_array_size(poller->waiting) > 0) {
+            (void)pthread_mutex_unlock(&lambda->lock);
+            qn_lambda_release(poller, poller->waiting);
+            (void)json_array_clear(poller->waiting);
+            (void)pthread_mutex_lock(&lambda->lock);
+            continue;
+        }
         (void)pthread_cond_wait(&lambda->changed, &lambda->lock);
     }
     bool may = !lambda->is_stopping;
