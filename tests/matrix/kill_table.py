@@ -131,6 +131,7 @@ OTHERWISE = {
     ("tight-error-loop", "error.queue-missing"): ("W", ["BACKOFF"]),
     # All of these scenarios is a should.
     ("unbounded-dispatch", "backpressure.full-means-no-receive"): ("W", ["BOUNDED"]),
+    ("buffer-expiry", "backpressure.full-means-no-receive"): ("W", ["START-LIVE"]),
     ("unbounded-dispatch", "backpressure.slow-downstream"): ("W", ["BOUNDED"]),
     # What is never deleted circles until it is a dead letter, or the time is over.
     ("batch-over-10", "backpressure.bounded-inflight"): ("F", ["DRAINED", "DLQ-EXACT"]),
@@ -143,7 +144,6 @@ NOT_SHOWN = {
     ("dead-poller", "server.crash-and-restart"): "the client's own attempts outlast the outage",
     ("tight-error-loop", "error.queue-missing"): "the worker asks for the queue's attributes first, and with pauses",
     ("batch-barrier", "poison.does-not-block-others"): "the worker quarantines poison at once: no batch waits",
-    ("buffer-expiry", "backpressure.full-means-no-receive"): "its leases are longer than the sink is shut",
 }
 
 # What the table says in words, as the JSON verdict names it (shell patterns).
@@ -181,6 +181,7 @@ DECLARED = {
     "lease.heartbeat-stops": (["--heartbeat", "yes"], []),
     "lease.heartbeat-call-fails": (["--heartbeat", "yes"], []),
     "lease.buffer-protected": (["--heartbeat", "yes"], []),
+    "backpressure.full-means-no-receive": (["--heartbeat", "yes"], []),
     "shutdown.heartbeat-while-draining": (["--heartbeat", "yes"], []),
     "fifo.parallel-across-groups": (["--concurrency", "4"], []),
     "outbox.publish-atomic": (["--output-queue", "output"], ["--publish"]),
