@@ -37,7 +37,8 @@ static void expect_body(const struct qn_load_message *message, const char *expec
 
 Test(bodies, id_and_number_are_filled_in_and_other_braces_stay)
 {
-    const struct qn_load_message message = {.id = QN_STR("quern-1-007"), .number = 7, .position = 17};
+    const struct qn_load_message message = {
+        .id = QN_STR("quern-1-007"), .number = 7, .position = 17};
 
     expect_body(&message, "{\"n\":8,\"id\":\"quern-1-007\",\"x\":\"{{y}}\"}");
 }
