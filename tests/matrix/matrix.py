@@ -120,16 +120,19 @@ def stale(measured):
             != fingerprint(mutant, scenario)]
 
 
+def is_finished(cell):
+    return cell["runs"] >= SEEDS
+
+
 def unfinished(measured):
     """What is stale, or was measured with fewer seeds than wanted."""
     changed = set(stale(measured))
-    return [cell for cell in cells() if cell in changed
-            or measured["cells"][name_of(*cell)]["runs"] < SEEDS]
+    return [cell for cell in cells() if cell in changed or not is_finished(measured["cells"][name_of(*cell)])]
 
 
 def left_over(measured):
-    known = {name_of(*cell) for cell in cells()}
-    return [name for name in measured["cells"] if name not in known]
+    wanted = {name_of(*cell) for cell in cells()}
+    return [name for name in measured["cells"] if name not in wanted]
 
 
 def measure(mutant, scenario, seeds, at_once=1):
@@ -149,6 +152,7 @@ def measure(mutant, scenario, seeds, at_once=1):
     return {
         "sources": fingerprint(mutant, scenario),
         "runs": len(seeds),
+        "seeds": list(seeds),
         "kills": kills,
         "named": max(names, key=names.get) if names else "",
         "verdicts": verdicts,
@@ -156,9 +160,41 @@ def measure(mutant, scenario, seeds, at_once=1):
     }
 
 
+def known(measured, cell):
+    """What was measured of it with its sources as they are now; None: nothing."""
+    of_it = measured["cells"].get(name_of(*cell), {})
+    return of_it if of_it.get("sources") == fingerprint(*cell) else None
+
+
+def missing(of_it, seeds):
+    """As many of the seeds as it needs more, none that it had. None: it needs all."""
+    if of_it is None:
+        return list(seeds)
+    return [seed for seed in seeds if seed not in of_it.get("seeds", [])][:max(0, len(seeds) - of_it["runs"])]
+
+
+def added(old, new):
+    """One cell of two; None: there was none. A seed that was not noted stands as null."""
+    if old is None:
+        return new
+    runs = old["runs"] + new["runs"]
+    verdicts = {name: old["verdicts"].get(name, 0) + new["verdicts"].get(name, 0)
+                for name in {**old["verdicts"], **new["verdicts"]}}
+    return {
+        "sources": new["sources"],
+        "runs": runs,
+        "seeds": old.get("seeds", [None] * old["runs"]) + new["seeds"],
+        "kills": old["kills"] + new["kills"],
+        "named": (old if old["kills"] >= new["kills"] else new)["named"],
+        "verdicts": verdicts,
+        "wall_ms": (old["wall_ms"] * old["runs"] + new["wall_ms"] * new["runs"]) // runs,
+    }
+
+
 def is_kill(mutant, cell):
-    least = cell["runs"] * RACE_LEAST // SEEDS if mutant.is_race else cell["runs"]
-    return cell["runs"] > 0 and cell["kills"] >= max(1, least)
+    """In all runs, or a race in four of five. Fewer runs than five show neither."""
+    least = max(RACE_LEAST, -(-cell["runs"] * RACE_LEAST // SEEDS)) if mutant.is_race else cell["runs"]
+    return is_finished(cell) and cell["kills"] >= least
 
 
 def killers(measured, mutant, scenarios=None):
@@ -166,6 +202,12 @@ def killers(measured, mutant, scenarios=None):
     found = [(cell["wall_ms"], scenario) for scenario in scenarios or mutant.scenarios
              for cell in [measured["cells"].get(name_of(mutant, scenario))] if cell and is_kill(mutant, cell)]
     return [scenario for _, scenario in sorted(found)]
+
+
+def is_open(measured, mutant):
+    """Some scenario of its row has not had its five runs."""
+    return any(not is_finished(measured["cells"].get(name_of(mutant, scenario), {"runs": 0}))
+               for scenario in mutant.scenarios if scenario in running.scenario_files())
 
 
 def idle_scenarios(measured):
@@ -189,6 +231,9 @@ def _row(measured, mutant):
         if cell is None:
             if scenario in mutant.scenarios:
                 parts.append("%s: no scenario yet" % scenario)
+        elif not is_finished(cell):
+            parts.append("%s: unfinished, %s %d/%d" % (scenario, _short(cell["named"]).replace("|", "\\|"),
+                                                       cell["kills"], cell["runs"]))
         elif is_kill(mutant, cell):
             parts.append("**%s**: %s %d/%d, %.0f s" % (scenario, _short(cell["named"]).replace("|", "\\|"),
                                                        cell["kills"], cell["runs"], cell["wall_ms"] / 1000))
@@ -199,7 +244,7 @@ def _row(measured, mutant):
     if mutant.number in {one.number for one in without_scenario()}:
         state = "no scenario yet"
     else:
-        state = "yes" if killers(measured, mutant) else "**no**"
+        state = "yes" if killers(measured, mutant) else "unfinished" if is_open(measured, mutant) else "**no**"
     name = mutant.name + (" ~" if mutant.is_race else "")
     return "| %s | %s | %s | %s | %s | %s |" % (mutant.number, name, " / ".join(mutant.invariants), mutant.level,
                                             state, "<br>".join(parts))
@@ -208,6 +253,7 @@ def _row(measured, mutant):
 def render(measured):
     killed = [mutant for mutant in MUTANTS if killers(measured, mutant)]
     waiting = without_scenario()
+    still = [mutant for mutant in MUTANTS if mutant not in killed and mutant not in waiting and is_open(measured, mutant)]
     idle = idle_scenarios(measured)
     lines = [
         "# What the suite catches",
@@ -215,10 +261,13 @@ def render(measured):
         "Written by `./dev test matrix`; do not edit. Each mutant of `tests/consumers/worker` and of the function",
         "`tests/consumers/lambda/lambda_fn` has one mistake;",
         "a scenario kills it where the verdict is the one wanted (F: FAIL, W: WARN) and names the invariant that",
-        "`tests/matrix/kill_table.py` names. `~`: a race, wanted in four of five runs.",
+        "`tests/matrix/kill_table.py` names, in each of five runs with seeds of their own; `~`: a race, in four of five.",
+        "What has had fewer runs is unfinished, and shows nothing yet.",
         "",
-        "%d of %d mutants are caught; %d have no scenario yet; %d are not caught." % (
-            len(killed), len(MUTANTS), len(waiting), len(MUTANTS) - len(killed) - len(waiting)),
+        "%d of %d mutants are caught; %d are unfinished; %d have no scenario yet; %d are not caught. "
+        "%d of %d pairs are unfinished." % (
+            len(killed), len(MUTANTS), len(still), len(waiting),
+            len(MUTANTS) - len(killed) - len(still) - len(waiting), len(unfinished(measured)), len(cells())),
         "",
         "| no | mutant | invariant | level | caught | by |",
         "|---|---|---|---|---|---|",

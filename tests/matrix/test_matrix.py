@@ -4,8 +4,8 @@ QUERN_MATRIX=all (`./dev test matrix`) measures every pair that is not measured 
 changed, and every right consumer, with five seeds, and writes the table as it goes: a run that is cut off
 is gone on with by the next. Otherwise a cut is run, see cut.py: each mutant against the scenario that
 catches it fastest, each right consumer once through some scenarios of one of its profiles.
-QUERN_MATRIX=changed (`QUERN_MATRIX=changed ./dev test matrix-cut`) measures what does not fit its sources,
-with two seeds, before that.
+QUERN_MATRIX=changed (`QUERN_MATRIX=changed ./dev test matrix-cut`) measures before that the pairs that do
+not fit their sources, or have had fewer than five runs.
 """
 import concurrent.futures
 import os
@@ -43,23 +43,23 @@ class Later:
         return self.running[name].result()
 
 
-def measure_cells(choose, seeds):
-    """What is known, once the cells that `choose` finds in it are measured with these seeds."""
+def measure_cells():
+    """What is known, once each cell has had its five runs."""
     measured = matrix.load()
     for name in matrix.left_over(measured):
         del measured["cells"][name]
     later = Later()
-    cells = choose(measured)
+    cells = matrix.unfinished(measured)
     for cell in cells:
-        later.start(MUTANTS_AT_ONCE, cell, matrix.measure, *cell, seeds)
+        later.start(MUTANTS_AT_ONCE, cell, matrix.measure, *cell, matrix.missing(matrix.known(measured, cell), SEEDS))
     for cell in cells:
-        measured["cells"][matrix.name_of(*cell)] = later.result(cell)
+        measured["cells"][matrix.name_of(*cell)] = matrix.added(matrix.known(measured, cell), later.result(cell))
         matrix.save(measured)
     return measured
 
 
 def whole_run():
-    measured = measure_cells(matrix.unfinished, SEEDS)
+    measured = measure_cells()
     later = Later()
     for seed in SEEDS:
         wanted = [(*pair, only) for pair in references.pairs()
@@ -74,7 +74,7 @@ def whole_run():
 
 
 def measure_changed():
-    measured = measure_cells(matrix.stale, SEEDS[:2])
+    measured = measure_cells()
     matrix.save(measured)
     return measured
 
@@ -119,6 +119,36 @@ def test_committed_table_fits_its_sources(measured):
     assert (stale, matrix.left_over(measured)) == ([], []), (
         "run QUERN_MATRIX=changed ./dev test matrix-cut, and commit what it writes")
     assert matrix.DOCUMENT.read_text() == matrix.render(measured)
+
+
+def test_each_pair_has_had_its_five_runs(measured):
+    unfinished = [matrix.name_of(*cell) for cell in matrix.unfinished(measured)]
+    assert unfinished == [], "run QUERN_MATRIX=changed ./dev test matrix-cut, and commit what it writes"
+
+
+def test_each_mutant_is_caught_in_five_of_five_runs_or_as_a_race_in_four(measured):
+    assert [mutant.name for mutant in MUTANTS if not matrix.killers(measured, mutant)] == []
+
+
+@pytest.mark.parametrize("name, runs, kills, is_kill", [
+    ("early-ack", 5, 5, True), ("early-ack", 5, 4, False), ("early-ack", 3, 3, False), ("early-ack", 0, 0, False),
+    ("check-then-act", 5, 4, True), ("check-then-act", 5, 3, False), ("check-then-act", 3, 3, False),
+    ("check-then-act", 4, 4, False), ("check-then-act", 6, 4, False)])
+def test_fewer_runs_than_five_show_nothing(name, runs, kills, is_kill):
+    (mutant,) = [one for one in MUTANTS if one.name == name]
+    assert matrix.is_kill(mutant, {"runs": runs, "kills": kills}) == is_kill
+
+
+def test_runs_that_are_missing_are_added_with_their_seeds():
+    old = {"sources": "a", "runs": 2, "kills": 2, "named": "ONCE", "verdicts": {"FAIL": 2}, "wall_ms": 10}
+    assert matrix.missing(old, [7, 8, 9, 10, 11]) == [7, 8, 9]
+    new = {**old, "runs": 3, "seeds": [7, 8, 9], "kills": 2, "verdicts": {"FAIL": 2, "PASS": 1}, "wall_ms": 20}
+    both = matrix.added(old, new)
+    assert both == {"sources": "a", "runs": 5, "seeds": [None, None, 7, 8, 9], "kills": 4, "named": "ONCE",
+                    "verdicts": {"FAIL": 4, "PASS": 1}, "wall_ms": 16}
+    assert matrix.missing(both, [7, 8, 9, 10, 11]) == []
+    assert matrix.missing({**both, "runs": 4, "seeds": [7, 8, 9, 1]}, [7, 8, 9, 10, 11]) == [10]
+    assert matrix.missing(None, [7, 8]) == [7, 8] and matrix.added(None, new) == new
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: "%s-%s" % (mutant.number, mutant.name))
