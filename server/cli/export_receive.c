@@ -65,7 +65,7 @@ static bool receive_all(struct receiving *r, struct quern_error *err)
     for (int empty_ones = 0;
          ok && empty_ones < EMPTY_ONES && !qn_export_is_interrupted(r->export);) {
         struct quern_messages *messages = NULL;
-        ok = quern_receive_message(r->export->remote->client, r->url, &how, &messages, err);
+        ok = qn_received_get(r->export->remote->client, "export", r->url, &how, &messages, err);
         if (!ok && strcmp(err->code, "OverLimit") == 0) {
             return true; /* that is all that can be in flight */
         }

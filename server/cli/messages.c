@@ -213,16 +213,6 @@ static bool delete_all(struct qn_remote *remote, const char *url,
     return true;
 }
 
-static void tell_damaged(const struct quern_messages *messages)
-{
-    for (size_t i = 0; i < messages->damaged_count; i++) {
-        (void)fprintf(stderr,
-                      "quern receive: message %s arrived damaged (another MD5 than it was told to "
-                      "have), and is left for its visibility timeout\n",
-                      messages->damaged_ids[i]);
-    }
-}
-
 static int receive(struct qn_remote *remote, const struct quern_receive_options *how)
 {
     struct quern_error err;
@@ -231,11 +221,10 @@ static int receive(struct qn_remote *remote, const struct quern_receive_options 
     int code = QN_EXIT_OK;
 
     if (!qn_remote_find_url(remote, remote->options.words[0], &url, &err) ||
-        !quern_receive_message(remote->client, url, how, &messages, &err)) {
+        !qn_received_get(remote->client, "receive", url, how, &messages, &err)) {
         code = qn_remote_fail(remote, &err);
         goto out;
     }
-    tell_damaged(messages);
     if (qn_remote_wants_json(remote)) {
         print_received_json(messages);
     } else if (messages->count > 0) {

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "server/cli/received.h"
+
 enum { WAIT_S = 1, EMPTY_ONES = 2, STAYED_MAX = 100, VISIBILITY_MAX_S = 43200 };
 
 static const struct qn_option move_options[] = {
@@ -61,7 +63,7 @@ static bool receive_some(struct qn_move *move, struct quern_messages **ret_messa
     }
     const struct quern_receive_options how = {
         .max_messages = wanted, .wait_s = WAIT_S, .visibility_s = move->visibility_s};
-    return quern_receive_message(move->remote->client, move->from, &how, ret_messages, err);
+    return qn_received_get(move->remote->client, "move", move->from, &how, ret_messages, err);
 }
 
 static void move_some(struct qn_move *move, const struct quern_messages *messages)

@@ -1,6 +1,9 @@
-/* Messages that were received, as JSON for programs. */
+/* Receiving for a command, and what was received as JSON for programs. */
 #include "server/cli/received.h"
 
+#include <stdio.h>
+
+#include "client/receive.h"
 #include "server/base/digest.h"
 
 static json_t *base64_of(const void *bytes, size_t count)
@@ -50,4 +53,24 @@ json_t *qn_received_json(const struct quern_received *message)
     }
     json_decref(attributes);
     return value;
+}
+
+bool qn_received_get(struct quern_client *client, const char *command, const char *queue_url,
+                     const struct quern_receive_options *how, struct quern_messages **ret_messages,
+                     struct quern_error *err)
+{
+    json_t *damaged_ids = json_array();
+    bool ok = quern_receive_noting(client, queue_url, how, damaged_ids, ret_messages, err);
+    size_t i;
+    const json_t *id;
+
+    json_array_foreach(damaged_ids, i, id)
+    {
+        (void)fprintf(stderr,
+                      "quern %s: message %s arrived damaged (another MD5 than it was told to "
+                      "have), and is left for its visibility timeout\n",
+                      command, json_string_value(id));
+    }
+    json_decref(damaged_ids);
+    return ok;
 }

@@ -1,20 +1,26 @@
 """Messages and answers that are not what their MD5 says: told with the id, never with what is in them."""
 import json
+import pathlib
 import subprocess
+import sys
 import time
 
 import boto3
 import pytest
 
-from commands import environment
+from commands import environment, run
 from exchange import process
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "replay"))
+
+from other_sqs import OtherSqs  # noqa: E402
 
 LIMIT_S = 20
 
 
 @pytest.fixture
 def server(start):
-    return start("--queue", "orders", "--queue", "jobs.fifo")
+    return start("--queue", "orders", "--queue", "other", "--queue", "jobs.fifo")
 
 
 @pytest.fixture
@@ -55,6 +61,40 @@ def test_a_receive_names_what_it_left_out(server, quern):
     assert answer.returncode == 0 and "secret-2" in answer.stdout and "secret-1" not in answer.stdout
     (line,) = answer.stderr.splitlines()
     assert line.startswith("quern receive: message ") and "arrived damaged" in line
+
+
+def test_a_move_names_what_stays_behind_and_moves_the_rest(server, quern):
+    for n in (1, 2):
+        quern("send", "orders", json.dumps({"n": n, "is": "secret-%d" % n}))
+    damage(server, 'on ReceiveMessage where body."n" = 1 at post-commit do bad-md5')
+    answer = quern("move", "orders", "other")
+    assert (answer.returncode, answer.stdout) == (0, "moved 1 message from orders to other\n"), answer
+    line, left = answer.stderr.splitlines()
+    assert line.startswith("quern move: message ") and "arrived damaged" in line and "secret" not in line
+    assert left.startswith("about 1 more ")
+    assert server.control("GET", "/_quern/queues/orders")[1]["in_flight"] == 1
+
+
+def test_an_export_by_receiving_names_what_is_not_in_it(server, quern, tmp_path):
+    for n in (1, 2):
+        quern("send", "orders", json.dumps({"n": n, "is": "secret-%d" % n}))
+    damage(server, 'on ReceiveMessage where body."n" = 1 at post-commit do bad-md5')
+    other = OtherSqs(server, lambda action, document: document, set())
+    try:
+        answer = run("export", "orders", AWS_ENDPOINT_URL=other.endpoint, AWS_MAX_ATTEMPTS="1")
+    finally:
+        other.stop()
+    assert "secret-2" in answer.stdout and "secret-1" not in answer.stdout
+    (line,) = [line for line in answer.stderr.splitlines() if "damaged" in line]
+    assert line.startswith("quern export: message ") and "secret" not in line
+
+
+def test_a_message_is_named_also_when_there_is_no_other(server, quern):
+    quern("send", "orders", "{\"n\": 1}")
+    damage(server, "on ReceiveMessage at post-commit do bad-md5")
+    answer = run("receive", "orders", "--visibility", "0", AWS_ENDPOINT_URL=server.endpoint, AWS_MAX_ATTEMPTS="1")
+    line, refusal = answer.stderr.splitlines()
+    assert answer.returncode == 1 and "arrived damaged" in line and "ChecksumMismatch" in refusal
 
 
 def test_a_consumer_counts_what_is_damaged_and_begins_nothing_behind_it_in_its_group(server, quern, sqs, tmp_path):
