@@ -72,7 +72,8 @@ def test_each_verdict_has_its_form_in_tap(all_verdicts):
         "not ok", "ok", "ok", "ok", "not ok"]
     assert fail["block"]["invariant"] == "ONCE"
     assert fail["block"]["witness"] == report["scenarios"][0]["invariants"][0]["witness"]
-    assert "block" not in passed and passed["directive"] is None
+    assert set(passed["block"]) == {"sent", "deleted", "applied"} and passed["directive"] is None
+    assert "block" not in skip
     assert warn["directive"] == "TODO" and warn["reason"].startswith("should: ")
     assert skip["directive"] == "SKIP" and "effect sink" in skip["reason"]
     assert inconclusive["block"]["message"] == "the consumer never became ready"
@@ -401,7 +402,9 @@ def test_what_was_deleted_stands_beside_the_effects(tmp_path):
     trace.lease("k-001")
     trace.delete("k-001")  # and no effect
     page = tmp_path / "page.html"
-    _, root, _, report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    _, root, (test,), report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    assert [test["block"][name] for name in ("sent", "deleted", "applied")] == [2, 2, 1]
+    assert "sink_refused" not in test["block"]
     for books in (report["accounting"], report["scenarios"][0]["accounting"]):
         assert (books["attempts"], books["deleted"], books["applied"]) == (2, 2, 1)
         assert "sink_refused" not in books
@@ -419,7 +422,8 @@ def test_calls_that_the_sink_refused_are_counted(tmp_path):
         trace.add("work.abort", k="k-000", run=trace.runs, reason="over capacity", instance="QUERN0001")
         trace.add("work.reply", k="k-000", run=trace.runs, status=status, instance="QUERN0001")
     page = tmp_path / "page.html"
-    _, root, _, report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    _, root, (test,), report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
+    assert test["block"]["sink_refused"] == {"over_capacity": 2, "unavailable": 1}
     for books in (report["accounting"], report["scenarios"][0]["accounting"]):
         assert books["sink_refused"] == {"over_capacity": 2, "unavailable": 1}
     properties = {one.get("name"): one.get("value") for one in root.iter("property")}

@@ -227,4 +227,10 @@ void qn_report_escape(struct qn_buf *buf, struct qn_str s);
 /* The same as a JSON string. */
 json_t *qn_report_json_text(struct qn_str s);
 
+/* json_books.c: sets what became of the messages of a scenario: accounting, tenants, groups, dead
+ * letters. */
+void qn_report_json_books(json_t *object, const struct qn_report_entry *entry);
+/* The accounting over all scenarios, which is the caller's. */
+json_t *qn_report_json_total(const struct qn_report *report);
+
 #endif

@@ -51,6 +51,24 @@ static bool is_ok(const struct qn_report *report, enum qn_outcome outcome)
     }
 }
 
+/* Named as in the accounting of the JSON report. */
+static void append_counts(struct qn_buf *buf, const struct qn_report_entry *entry)
+{
+    struct qn_counts counts;
+
+    qn_report_counts(entry, &counts);
+    qn_buf_append_format(buf, "  sent: %lld\n  deleted: %lld\n", (long long)counts.sent,
+                         (long long)counts.deleted);
+    if (counts.sees_effects) {
+        qn_buf_append_format(buf, "  applied: %lld\n", (long long)counts.applied);
+    }
+    if (counts.over_capacity + counts.unavailable > 0) {
+        qn_buf_append_format(buf,
+                             "  sink_refused: {\"over_capacity\": %lld, \"unavailable\": %lld}\n",
+                             (long long)counts.over_capacity, (long long)counts.unavailable);
+    }
+}
+
 static void append_diagnostics(struct qn_buf *buf, const struct qn_report *report,
                                const struct qn_report_entry *entry)
 {
@@ -62,6 +80,7 @@ static void append_diagnostics(struct qn_buf *buf, const struct qn_report *repor
     append_member(buf, "verdict", qn_str_from_cstr(qn_outcome_name(judgement->outcome)));
     append_member(buf, "message", qn_str_from_cstr(judgement->text));
     qn_buf_append_format(buf, "  duration_ms: %lld\n", (long long)entry->result.wall_ms);
+    append_counts(buf, entry);
     if (broken != NULL) {
         append_member(buf, "invariant", qn_str_from_cstr(broken->name));
         qn_buf_append_literal(buf, "  witness: [");
@@ -106,7 +125,11 @@ static void append_test(struct qn_buf *buf, const struct qn_report *report,
         append_line_text(buf, qn_str_from_cstr(judgement->text));
     }
     qn_buf_append_char(buf, '\n');
-    if (outcome != QN_OUTCOME_PASS && outcome != QN_OUTCOME_SKIP) {
+    if (outcome == QN_OUTCOME_PASS) {
+        qn_buf_append_literal(buf, "  ---\n");
+        append_counts(buf, entry);
+        qn_buf_append_literal(buf, "  ...\n");
+    } else if (outcome != QN_OUTCOME_SKIP) {
         append_diagnostics(buf, report, entry);
     }
 }
