@@ -223,3 +223,8 @@ json_t *quern_json_text_read(struct qn_str text, size_t flags, json_error_t *ret
     }
     return value;
 }
+
+bool quern_json_text_is_too_deep(const json_error_t *mistake)
+{
+    return json_error_code(mistake) == json_error_stack_overflow;
+}

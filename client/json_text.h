@@ -13,4 +13,7 @@
  * than JSON_PARSER_MAX_DEPTH. ret_mistake may be NULL. */
 json_t *quern_json_text_read(struct qn_str text, size_t flags, json_error_t *ret_mistake);
 
+/* Whether it was the depth for which a text was not read: then it may be JSON all the same. */
+bool quern_json_text_is_too_deep(const json_error_t *mistake);
+
 #endif

@@ -90,6 +90,9 @@ bool quern_envelope_read(const char *body, size_t len, const struct quern_envelo
     if (read.document == NULL && json_error_code(&mistake) == json_error_duplicate_key) {
         return refuse(reason, "a name is there twice");
     }
+    if (read.document == NULL && quern_json_text_is_too_deep(&mistake)) {
+        return refuse(reason, "the body is nested deeper than %d levels", JSON_PARSER_MAX_DEPTH);
+    }
     if (!read_members(&read, reason) || !is_known(&read, kinds, kind_count, reason)) {
         quern_envelope_done(&read);
         return false;

@@ -207,36 +207,68 @@ bool qn_lambda_pattern_matches(const json_t *pattern, const json_t *event)
     return true;
 }
 
-/* A copy of the record with its body read, for a pattern that looks into it; NULL when the body is
- * not what such a pattern is for. */
-static json_t *with_body(const json_t *pattern, const json_t *record)
-{
-    const json_t *of_body = json_object_get(pattern, "body");
-    const json_t *text = json_object_get(record, "body");
-    json_t *body =
-        quern_json_text_read(qn_str(json_string_value(text), json_string_length(text)), 0, NULL);
-    json_t *copy = NULL;
+/* A body as the patterns for it see it. */
+struct body {
+    json_t *value; /* NULL: it was not read */
+    bool is_too_deep;
+};
 
-    if (of_body == NULL) {
-        copy = json_copy((json_t *)(uintptr_t)record);
-    } else if ((body != NULL) == json_is_object(of_body)) {
-        copy = json_copy((json_t *)(uintptr_t)record);
-        if (body != NULL) {
-            (void)json_object_set(copy, "body", body);
-        }
-    }
-    json_decref(body);
-    return copy;
+static struct body read_body(const json_t *record)
+{
+    const json_t *text = json_object_get(record, "body");
+    json_error_t mistake;
+    struct body body = {
+        .value = quern_json_text_read(qn_str(json_string_value(text), json_string_length(text)), 0,
+                                      &mistake)};
+
+    body.is_too_deep = body.value == NULL && quern_json_text_is_too_deep(&mistake);
+    return body;
 }
 
-bool qn_lambda_filters_match(const struct qn_lambda_filters *filters, const json_t *record)
+/* Whether all fields but the body match. */
+static bool rest_matches(const json_t *pattern, const json_t *record)
 {
+    json_t *rest = json_copy((json_t *)(uintptr_t)pattern);
+
+    (void)json_object_del(rest, "body");
+    bool is = qn_lambda_pattern_matches(rest, record);
+    json_decref(rest);
+    return is;
+}
+
+/* Of a pattern that looks into the body. */
+static bool record_matches(const json_t *pattern, const json_t *record, const struct body *body)
+{
+    if ((body->value != NULL) != json_is_object(json_object_get(pattern, "body"))) {
+        return false;
+    }
+    json_t *event = json_copy((json_t *)(uintptr_t)record);
+    if (body->value != NULL) {
+        (void)json_object_set(event, "body", body->value);
+    }
+    bool is = qn_lambda_pattern_matches(pattern, event);
+    json_decref(event);
+    return is;
+}
+
+bool qn_lambda_filters_match(const struct qn_lambda_filters *filters, const json_t *record,
+                             bool *ret_is_too_deep)
+{
+    struct body body = filters->count > 0 ? read_body(record) : (struct body){.value = NULL};
     bool found = filters->count == 0;
+    bool is_unknown = false;
 
     for (size_t i = 0; i < filters->count && !found; i++) {
-        json_t *event = with_body(filters->patterns[i], record);
-        found = event != NULL && qn_lambda_pattern_matches(filters->patterns[i], event);
-        json_decref(event);
+        const json_t *pattern = filters->patterns[i];
+        if (json_object_get(pattern, "body") == NULL) {
+            found = qn_lambda_pattern_matches(pattern, record);
+        } else if (body.is_too_deep) {
+            is_unknown = is_unknown || rest_matches(pattern, record);
+        } else {
+            found = record_matches(pattern, record, &body);
+        }
     }
-    return found;
+    json_decref(body.value);
+    *ret_is_too_deep = !found && is_unknown;
+    return found || is_unknown;
 }

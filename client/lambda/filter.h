@@ -26,8 +26,10 @@ void qn_lambda_filters_done(struct qn_lambda_filters *filters);
 
 /* Whether one of the patterns matches the record, as an event has it: with `body` as text. A
  * pattern for the fields of a body matches only bodies that are JSON, and one for a text only those
- * that are none. */
-bool qn_lambda_filters_match(const struct qn_lambda_filters *filters, const json_t *record);
+ * that are none. Also true, with *ret_is_too_deep, when that cannot be said because the body is
+ * nested deeper than can be read: what matches nothing is deleted, and this one may match. */
+bool qn_lambda_filters_match(const struct qn_lambda_filters *filters, const json_t *record,
+                             bool *ret_is_too_deep);
 
 /* Of one pattern; used by the two above. path is where it stands, for the message. */
 QN_MUST_CHECK bool qn_lambda_pattern_check(const json_t *pattern, const char *path,

@@ -28,15 +28,28 @@ static const struct qn_lambda_mapping *mapping_of(const struct qn_lambda_poller 
     return &poller->lambda->options->mapping;
 }
 
+static void tell_too_deep(const struct qn_lambda *lambda, const json_t *id)
+{
+    qn_lambda_tell_take(lambda, "too-deep", json_pack("{s: O}", "id", id),
+                        "message %s is nested deeper than %d levels: whether a filter fits cannot "
+                        "be said, so the function gets it",
+                        json_string_value(id), JSON_PARSER_MAX_DEPTH);
+}
+
 /* Takes the record. */
 static void add_take(struct batch *batch, json_t *record)
 {
     struct qn_lambda_poller *poller = batch->poller;
     const struct qn_lambda_mapping *mapping = mapping_of(poller);
 
-    if (!qn_lambda_filters_match(&mapping->filters, record)) {
+    bool is_too_deep = false;
+
+    if (!qn_lambda_filters_match(&mapping->filters, record, &is_too_deep)) {
         (void)json_array_append_new(batch->unwanted, record);
         return;
+    }
+    if (is_too_deep) {
+        tell_too_deep(poller->lambda, json_object_get(record, "messageId"));
     }
     if (batch->is_full || !qn_lambda_event_add(&poller->event, record)) {
         batch->is_full = true;
@@ -97,9 +110,15 @@ static void fail_receive(struct qn_lambda_poller *poller, const struct quern_err
         return;
     }
     poller->failed_receives++;
+    bool is_gone = strcmp(err->code, "QueueDoesNotExist") == 0;
+    bool is_over = is_gone && lambda->options->until_empty;
     if (is_news(lambda, err->code)) {
         json_t *fields = json_pack("{s: s}", "code", err->code);
-        if (strcmp(err->code, "QueueDoesNotExist") == 0) {
+        if (is_over) {
+            qn_lambda_tell_take(lambda, "queue-gone", fields,
+                                "the queue %s is gone: whether it was empty cannot be said",
+                                lambda->queue_url);
+        } else if (is_gone) {
             qn_lambda_tell_take(lambda, "queue-gone", fields,
                                 "the queue %s is gone: it is asked for until it is there again",
                                 lambda->queue_url);
@@ -109,7 +128,11 @@ static void fail_receive(struct qn_lambda_poller *poller, const struct quern_err
                                 err->message);
         }
     }
-    pause_after_failure(poller);
+    if (is_over) {
+        qn_lambda_lose_queue(lambda);
+    } else {
+        pause_after_failure(poller);
+    }
 }
 
 static void end_trouble(struct qn_lambda_poller *poller)

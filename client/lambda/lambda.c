@@ -376,7 +376,7 @@ enum qn_lambda_exit qn_lambda_run(const struct qn_lambda_options *options, struc
         } else if (lambda.function.stop_fd < 0 || lambda.function.leave_fd < 0) {
             (void)qn_fail(err, QN_ERR_INTERNAL, "eventfd: %s", strerror(errno));
         } else if (qn_guard_open(&guard, err) && poll_queue(&lambda, err)) {
-            result = QN_LAMBDA_EXIT_DONE;
+            result = lambda.is_queue_lost ? QN_LAMBDA_EXIT_GONE : QN_LAMBDA_EXIT_DONE;
         }
         if (lambda.function.stop_fd >= 0) {
             (void)close(lambda.function.stop_fd);

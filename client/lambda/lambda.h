@@ -35,6 +35,7 @@ enum qn_lambda_exit {
     QN_LAMBDA_EXIT_DONE,
     QN_LAMBDA_EXIT_REFUSED, /* err says why: INVALID_PARAMETER_VALUE, or it is the server's */
     QN_LAMBDA_EXIT_AUDIT,   /* only_audit, and there is something to say */
+    QN_LAMBDA_EXIT_GONE,    /* until_empty, and the queue was deleted meanwhile, as was told */
 };
 
 /* Runs until SIGTERM or SIGINT: then no more is received, invocations that run may end within their

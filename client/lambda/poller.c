@@ -34,6 +34,14 @@ void qn_lambda_stop(struct qn_lambda *lambda)
     (void)written;
 }
 
+void qn_lambda_lose_queue(struct qn_lambda *lambda)
+{
+    (void)pthread_mutex_lock(&lambda->lock);
+    lambda->is_queue_lost = true;
+    (void)pthread_mutex_unlock(&lambda->lock);
+    qn_lambda_stop(lambda);
+}
+
 /* After function errors fewer pollers are allowed: this one may have to wait. What it holds is for
  * others then. False: all stops. */
 static bool await_turn(struct qn_lambda_poller *poller)

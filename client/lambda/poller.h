@@ -17,6 +17,7 @@ struct qn_lambda {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t changed;
     bool is_stopping;
+    bool is_queue_lost; /* and that was the end: there will be no empty queue to wait for */
     size_t poller_count;
     size_t allowed;               /* how many may poll: fewer after function errors */
     size_t busy;                  /* pollers that invoke now */
@@ -48,6 +49,8 @@ void qn_lambda_poller_join(struct qn_lambda_poller *poller);
 
 bool qn_lambda_is_stopping(struct qn_lambda *lambda);
 void qn_lambda_stop(struct qn_lambda *lambda);
+/* The same because the queue is gone. */
+void qn_lambda_lose_queue(struct qn_lambda *lambda);
 
 /* ---- batches ---- */
 

@@ -103,9 +103,12 @@ void qn_lambda_response_read(struct qn_str answer, bool reports, const char *con
     if (!reports || answer.len == 0) {
         return;
     }
-    json_t *value = quern_json_text_read(answer, JSON_DECODE_ANY, NULL);
+    json_error_t mistake;
+    json_t *value = quern_json_text_read(answer, JSON_DECODE_ANY, &mistake);
     if (value == NULL) {
-        fail_all(&reading, "the answer is no JSON");
+        fail_all(&reading, quern_json_text_is_too_deep(&mistake)
+                               ? "the answer is nested too deeply to be read"
+                               : "the answer is no JSON");
     } else if (json_is_object(value)) {
         read_list(&reading, json_object_get(value, "batchItemFailures"));
     } else if (!is_like_null(value)) {

@@ -159,6 +159,18 @@ def test_an_event_is_at_most_six_megabytes(world):
     assert world.counts() == (0, 0)
 
 
+def test_a_body_too_deep_for_the_filters_is_not_deleted_but_told(world):
+    world.queue()
+    deep = '{"kind": "order", "tree": %s%s}' % ("[" * 3000, "]" * 3000)
+    (mid,) = world.send(deep)
+    script = 'cat >"%s"' % (world.folder / "event")
+    world.start("--invoke-stdin", "--filter", '{"body": {"kind": ["order"]}}', function=("sh", "-c", script))
+    world.until(lambda: world.counts() == (0, 0))
+    assert json.loads((world.folder / "event").read_text())["Records"][0]["body"] == deep
+    assert world.told("filtered") == []
+    assert [one["id"] for one in world.told("too-deep")] == [mid]
+
+
 def test_what_no_filter_matches_is_deleted_unseen(world):
     world.queue()
     world.send({"kind": "order"}, {"kind": "other"}, "no JSON")

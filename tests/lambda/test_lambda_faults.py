@@ -39,6 +39,17 @@ def test_nothing_overtakes_a_damaged_message_of_its_group(world):
     assert numbers(world) == [2, 0, 1]
 
 
+def test_until_empty_ends_with_a_queue_that_is_deleted(world):
+    world.queue()
+    world.send({"n": 0}, {"do": "fail"})  # the second stays in flight, so the queue does not get empty
+    process = world.start(REPORT, "--until-empty")
+    world.until(lambda: world.counts() == (0, 1))
+    world.sqs.delete_queue(QueueUrl=world.url)
+    assert process.wait(30) == 1
+    assert [one["code"] for one in world.told("queue-gone")] == ["QueueDoesNotExist"]
+    world.pollers.remove(process)
+
+
 def test_a_queue_that_is_gone_is_told_once_and_asked_for_until_it_is_there_again(world):
     world.queue()
     world.send({"n": 0})

@@ -54,6 +54,15 @@ static void expect_refused(const char *body, const char *why)
     cr_expect_str_eq(reason, why);
 }
 
+Test(consumer_envelope, a_body_nested_too_deeply_is_not_called_no_json)
+{
+    char body[6001] = "";
+
+    memset(body, '[', 3000);
+    memset(body + 3000, ']', 3000);
+    expect_refused(body, "the body is nested deeper than 2048 levels");
+}
+
 Test(consumer_envelope, what_is_missing_or_wrong_is_named)
 {
     expect_refused("", "the body is no JSON object");
