@@ -145,6 +145,7 @@ static const char *const variables[] = {
     "QUERN_SINK_URL={sink}",
     "QUERN_INSTANCE={instance}",
     "QUERN_SCENARIO={scenario}",
+    "QUERN_RUN_ID={run}",
     "PYTHONUNBUFFERED=1",
 };
 
@@ -158,7 +159,6 @@ void qn_instance_environment(struct qn_running *run, const struct qn_instance *i
         environment[count++] = qn_instance_fill_in(run, instance, variables[i]);
     }
     environment[count++] = qn_arena_format(arena, "AWS_ACCESS_KEY_ID=%s", instance->name).ptr;
-    environment[count++] = qn_arena_format(arena, "QUERN_RUN_ID=%s", run->run_id).ptr;
     environment[count++] =
         qn_arena_format(arena, "QUERN_SEED=%llu", (unsigned long long)run->seed).ptr;
     environment[count++] = qn_arena_format(arena, "QUERN_VISIBILITY=%lld",

@@ -253,6 +253,7 @@ static bool is_unseen(const char *variable)
     struct qn_str text = qn_str_from_cstr(variable);
 
     return qn_str_starts_with(text, QN_STR("QUERN_SCENARIO=")) ||
+           qn_str_starts_with(text, QN_STR("QUERN_RUN_ID=")) ||
            qn_str_starts_with(text, QN_STR("QUERN_SEED="));
 }
 

@@ -32,7 +32,7 @@ def test_what_a_failure_is_is_declared_too():
 
 def test_a_name_for_files_is_that_of_one_run_and_of_no_other(tmp_path):
     words = ["--only", "std.crash-after-receive", "--seed", "7", "--", "sh", "-c",
-             f'echo "{{run}} $MINE" >>{tmp_path}/names; exec /usr/bin/python3 {REFERENCE}']
+             f'echo "{{run}} $MINE $QUERN_RUN_ID" >>{tmp_path}/names; exec /usr/bin/python3 {REFERENCE}']
     names = []
     for _ in range(2):
         (tmp_path / "names").write_text("")
@@ -40,7 +40,7 @@ def test_a_name_for_files_is_that_of_one_run_and_of_no_other(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         lines = (tmp_path / "names").read_text().splitlines()
         assert len(lines) > 1 and len(set(lines)) == 1, lines  # it was started again, with the same one
-        word, variable = lines[0].split()
-        assert word == variable and "/" not in word
+        word, variable, run_id = lines[0].split()
+        assert word == variable == run_id and "/" not in word
         names.append(word)
     assert names[0] != names[1]

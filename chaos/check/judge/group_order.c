@@ -1,39 +1,44 @@
 /* GROUP-ORDER: within a group, a message is begun only when all before it are finished. Without the
- * sink, by the order of the deletes. */
+ * sink, by the order in which their deletes are asked for. */
 #include "chaos/check/judge/groups.h"
 
 static void judge(const struct qn_groups *groups, const struct qn_group_message *message,
-                  uint64_t lsn, const struct qn_check_event *event, struct qn_finding *finding)
+                  const struct qn_check_event *event, struct qn_finding *finding)
 {
-    const struct qn_group_message *before = qn_groups_open_before(groups, message, lsn);
+    const struct qn_group_message *before = qn_groups_open_before(groups, message);
 
     if (before != NULL &&
         qn_finding_break(finding, QN_MUST,
                          "%.*s of group %.*s was %s (seq %llu) before %.*s was finished",
                          QN_STR_ARG(message->k), QN_STR_ARG(message->group->name),
-                         event->kind == QN_CHECK_MSG_DELETE ? "deleted" : "begun",
+                         event->kind == QN_CHECK_API_IN ? "deleted" : "begun",
                          (unsigned long long)event->seq, QN_STR_ARG(before->k))) {
         qn_finding_witness(finding, event->seq);
+    }
+}
+
+static void judge_request(const struct qn_groups *groups, const struct qn_check_event *call,
+                          struct qn_finding *finding)
+{
+    for (size_t i = 0; i < call->detail->handle_count; i++) {
+        const struct qn_group_message *message = qn_groups_of_request(groups, call, i);
+        if (message != NULL) {
+            judge(groups, message, call, finding);
+        }
     }
 }
 
 static void step(const struct qn_groups *groups, const struct qn_check_event *event,
                  struct qn_finding *finding)
 {
-    struct qn_group_message *message;
-
     if (event->kind == QN_CHECK_WORK_BEGIN) {
-        message = qn_groups_find(groups, event);
+        struct qn_group_message *message = qn_groups_find(groups, event);
         if (message != NULL && !message->is_begun) {
             message->is_begun = true;
-            judge(groups, message, 0, event, finding);
+            judge(groups, message, event, finding);
         }
-    } else if (event->kind == QN_CHECK_MSG_DELETE) {
-        message = qn_judge_on_source(groups->in, event) ? qn_groups_find(groups, event) : NULL;
-        if (message != NULL && groups->in->level < QN_LEVEL_SINK) {
-            judge(groups, message, event->lsn, event, finding);
-            message->is_finished = true;
-        }
+    } else if (qn_groups_note_request(groups, event)) {
+        judge_request(groups, event, finding);
     } else {
         qn_groups_note(groups, event);
     }

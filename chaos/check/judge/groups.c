@@ -1,6 +1,8 @@
 /* FIFO groups, message by message. */
 #include "chaos/check/judge/groups.h"
 
+#include "chaos/check/judge/book.h"
+
 static void insert(struct qn_group *group, struct qn_group_message *message)
 {
     struct qn_group_message **at = &group->first;
@@ -53,11 +55,6 @@ void qn_groups_init(struct qn_groups *groups, const struct qn_judge_input *in)
         if (event->kind == QN_CHECK_MSG_SEND && qn_judge_on_source(in, event) &&
             !qn_str_is_none(event->grp)) {
             add(groups, event);
-        } else if (event->kind == QN_CHECK_MSG_DELETE && qn_judge_on_source(in, event)) {
-            struct qn_group_message *message = qn_groups_find(groups, event);
-            if (message != NULL) {
-                message->deleted_lsn = event->lsn;
-            }
         }
     }
 }
@@ -67,6 +64,29 @@ void qn_groups_done(struct qn_groups *groups)
     qn_arena_done(&groups->arena);
     qn_table_done(&groups->groups);
     qn_table_done(&groups->by_name);
+}
+
+struct qn_group_message *qn_groups_of_request(const struct qn_groups *groups,
+                                              const struct qn_check_event *call, size_t nth)
+{
+    const struct qn_lease *lease = qn_book_lease_of(groups->in->book, call->detail->handles[nth]);
+
+    return lease != NULL ? qn_groups_find(groups, lease->grant) : NULL;
+}
+
+bool qn_groups_note_request(const struct qn_groups *groups, const struct qn_check_event *call)
+{
+    if (groups->in->level >= QN_LEVEL_SINK || call->kind != QN_CHECK_API_IN ||
+        !qn_judge_is_call(groups->in, call, QN_STR("DeleteMessage*"))) {
+        return false;
+    }
+    for (size_t i = 0; i < call->detail->handle_count; i++) {
+        struct qn_group_message *message = qn_groups_of_request(groups, call, i);
+        if (message != NULL) {
+            message->is_finished = true;
+        }
+    }
+    return true;
 }
 
 void qn_groups_note(const struct qn_groups *groups, const struct qn_check_event *event)
@@ -89,18 +109,17 @@ void qn_groups_note(const struct qn_groups *groups, const struct qn_check_event 
 }
 
 const struct qn_group_message *qn_groups_open_before(const struct qn_groups *groups,
-                                                     const struct qn_group_message *message,
-                                                     uint64_t lsn)
+                                                     const struct qn_group_message *message)
 {
     struct qn_group *group = message->group;
 
     while (group->first != NULL && group->first->is_finished && group->first != message) {
         group->first = group->first->next;
     }
-    for (const struct qn_group_message *at = group->first; at != NULL && at != message;
-         at = at->next) {
-        bool is_excused = at->is_finished || (lsn != 0 && at->deleted_lsn == lsn) ||
-                          (groups->in->skips_in_group && at->has_failed) ||
+    /* The message itself may have left the list. */
+    for (const struct qn_group_message *at = group->first;
+         at != NULL && qn_judge_compare_sn(at->sn, message->sn) < 0; at = at->next) {
+        bool is_excused = at->is_finished || (groups->in->skips_in_group && at->has_failed) ||
                           qn_judge_is_excepted(groups->in, at->k);
         if (!is_excused) {
             return at;

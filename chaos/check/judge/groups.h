@@ -13,8 +13,7 @@ struct qn_group_message {
     struct qn_group_message *next; /* later in the group */
     bool is_begun;
     bool is_finished;
-    bool has_failed;      /* an attempt */
-    uint64_t deleted_lsn; /* deletes of one request are one entry of the journal: no order */
+    bool has_failed; /* an attempt */
 };
 
 struct qn_group {
@@ -36,13 +35,18 @@ void qn_groups_done(struct qn_groups *groups);
 /* The message that an event is about, or NULL. */
 struct qn_group_message *qn_groups_find(const struct qn_groups *groups,
                                         const struct qn_check_event *event);
+/* Without the sink, a message is finished when its delete is asked for: whether that succeeds is
+ * another matter, and all of one request are finished at once. False: it is no such request, or
+ * there is a sink. */
+bool qn_groups_note_request(const struct qn_groups *groups, const struct qn_check_event *call);
+/* The nth of those that a request deletes, or NULL. */
+struct qn_group_message *qn_groups_of_request(const struct qn_groups *groups,
+                                              const struct qn_check_event *call, size_t nth);
 /* Notes what the event says of its message, apart from deletes. */
 void qn_groups_note(const struct qn_groups *groups, const struct qn_check_event *event);
-/* The first unfinished message before this one, or NULL. Messages that were deleted by the journal
- * entry lsn do not count (0: all do), nor those that the invariant excepts or that may be skipped.
- */
+/* The first unfinished message before this one, or NULL. Those that the invariant excepts, or that
+ * may be skipped, do not count. */
 const struct qn_group_message *qn_groups_open_before(const struct qn_groups *groups,
-                                                     const struct qn_group_message *message,
-                                                     uint64_t lsn);
+                                                     const struct qn_group_message *message);
 
 #endif

@@ -1,12 +1,11 @@
 /* NO-GAP-ACK: a message of a group is deleted only when all before it are finished. Without the
- * sink, by the deletes themselves. */
+ * sink, when the delete of all before it was asked for. */
 #include "chaos/check/judge/groups.h"
 
 static void judge_delete(const struct qn_groups *groups, struct qn_group_message *message,
                          const struct qn_check_event *event, struct qn_finding *finding)
 {
-    uint64_t lsn = groups->in->level < QN_LEVEL_SINK ? event->lsn : 0;
-    const struct qn_group_message *before = qn_groups_open_before(groups, message, lsn);
+    const struct qn_group_message *before = qn_groups_open_before(groups, message);
 
     if (before != NULL &&
         qn_finding_break(finding, QN_MUST,
@@ -27,7 +26,9 @@ void qn_judge_no_gap_ack(const struct qn_judge_input *in, struct qn_finding *ret
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (event->kind != QN_CHECK_MSG_DELETE) {
-            qn_groups_note(&groups, event);
+            if (!qn_groups_note_request(&groups, event)) {
+                qn_groups_note(&groups, event);
+            }
             continue;
         }
         struct qn_group_message *message =
