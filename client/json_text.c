@@ -22,6 +22,11 @@ static void pass(struct rewriting *r, size_t len)
     r->rest = qn_str_from(r->rest, len);
 }
 
+static bool is_one_of(char c, const char *these)
+{
+    return c != '\0' && strchr(these, c) != NULL;
+}
+
 /* ---- numbers ---- */
 
 static bool is_digit(char c)
@@ -33,8 +38,7 @@ static size_t number_len(struct qn_str text)
 {
     size_t len = 0;
 
-    while (len < text.len &&
-           (is_digit(text.ptr[len]) || memchr("+-.eE", text.ptr[len], 5) != NULL)) {
+    while (len < text.len && (is_digit(text.ptr[len]) || is_one_of(text.ptr[len], "+-.eE"))) {
         len++;
     }
     return len;
@@ -130,7 +134,7 @@ static size_t end_of_text(struct qn_str text)
 static bool is_name(struct qn_str text, size_t end)
 {
     for (size_t at = end + 1; at < text.len; at++) {
-        if (memchr(" \t\r\n", text.ptr[at], 4) == NULL) {
+        if (!is_one_of(text.ptr[at], " \t\r\n")) {
             return text.ptr[at] == ':';
         }
     }

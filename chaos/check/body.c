@@ -103,12 +103,14 @@ unsigned qn_body_canary(const struct qn_load_message *message,
 /* A range of the job's rows; those of its chunks are all of them, and none twice. */
 static void append_chunk(struct qn_buf *body, const struct qn_load_message *message)
 {
+    const int64_t last_row = message->chunk * CHUNK_ROWS;
+    const int64_t first_row = last_row - CHUNK_ROWS + 1;
+
     if (message->chunk > 0) {
         qn_buf_append_format(
             body, ",\"job\":\"%.*s\",\"chunk\":%lld,\"chunks\":%lld,\"from\":%lld,\"to\":%lld",
             QN_STR_ARG(message->entity), (long long)message->chunk, (long long)message->chunks,
-            (long long)((message->chunk - 1) * CHUNK_ROWS + 1),
-            (long long)(message->chunk * CHUNK_ROWS));
+            (long long)first_row, (long long)last_row);
     }
 }
 

@@ -38,9 +38,8 @@ static const struct qn_option table[OPTION_COUNT] = {
     QN_REMOTE_OPTIONS,
     [QUEUE] = {"queue", "QUEUE", NULL, NULL, "name or URL of the queue", QN_OPTION_COMMON},
     [ESM] = {"esm", "FILE", NULL, NULL,
-             "the mapping, as `aws lambda get-event-source-mapping` prints it;\n\"Function\" in it "
-             "may hold Timeout, MemorySize, FunctionName and\nReservedConcurrentExecutions. The "
-             "options below win over it",
+             "the mapping, as aws lambda get-event-source-mapping\nprints it; the options below "
+             "win over it",
              QN_OPTION_COMMON},
     [FUNCTION] = {"function", "NAME", "function", NULL, "name of the function", 0},
     [HANDLER] = {"handler", "NAME", NULL, NULL, "_HANDLER for CMD (else its last word)", 0},
@@ -54,7 +53,7 @@ static const struct qn_option table[OPTION_COUNT] = {
                          "at a time: 2 to 1000; else 5, or 1 by --invoke-url", QN_OPTION_COMMON},
     [RESERVED] = {"reserved-concurrency", "N", NULL, NULL,
                   "of the function; beyond it invocations are throttled", 0},
-    [FILTER] = {"filter", "PATTERN", NULL, NULL, "an event pattern; what matches none is deleted",
+    [FILTER] = {"filter", "PATTERN", NULL, NULL, "an event pattern; the rest is deleted",
                 QN_OPTION_REPEATS | QN_OPTION_COMMON},
     [INVOKE_URL] =
         {"invoke-url", "URL", NULL, NULL,
@@ -64,12 +63,11 @@ static const struct qn_option table[OPTION_COUNT] = {
     [INVOKE_WAIT] = {"invoke-wait", "S", "30", NULL,
                      "wait so long at the start for that URL to answer: 0 to 900", 0},
     [INVOKE_STDIN] = {"invoke-stdin", NULL, NULL, NULL,
-                      "CMD is started for each event: event on stdin, answer on stdout",
-                      QN_OPTION_COMMON},
+                      "one CMD per event: event on stdin, answer on stdout", QN_OPTION_COMMON},
     [PROVISIONED] = {"provisioned", NULL, NULL, NULL,
                      "receive nothing before there is an environment for it", 0},
     [UNTIL_EMPTY] = {"until-empty", NULL, NULL, NULL,
-                     "end when the queue is empty; status 1 when it is deleted", QN_OPTION_COMMON},
+                     "end when the queue is empty; status 1 if deleted", QN_OPTION_COMMON},
     [AUDIT] = {"audit", NULL, NULL, NULL,
                "say what AWS advises against, and end: status 1 if there is any", 0},
     [REPORT_URL] = {"report-url", "URL", NULL, NULL,
