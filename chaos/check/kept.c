@@ -70,6 +70,9 @@ static const char *objection(const struct qn_running *run)
     if (!qn_str_is_none(scenario->created_after)) {
         return "the queue is not there at the start";
     }
+    if (!qn_str_is_none(scenario->away_for)) {
+        return "the queue goes away";
+    }
     for (size_t i = 0; found == NULL && i < scenario->fault_count; i++) {
         const struct qn_rule *rule = scenario->faults[i].rule;
         for (size_t j = 0; found == NULL && j < rule->action_count; j++) {

@@ -153,6 +153,17 @@ static void name_messages(struct qn_load *load, const struct qn_scenario *scenar
     }
 }
 
+static int64_t begin_of(const struct qn_scenario_load *spec, const struct qn_terms *terms)
+{
+    if (!qn_str_is_none(spec->back)) {
+        return QN_LOAD_BACK_MS + qn_terms_ms(terms, spec->back);
+    }
+    if (!qn_str_is_none(spec->at)) {
+        return qn_terms_ms(terms, spec->at);
+    }
+    return spec->rate > 0 ? 0 : -1;
+}
+
 void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
                   const struct qn_load_options *options)
 {
@@ -174,9 +185,7 @@ void qn_load_init(struct qn_load *load, const struct qn_scenario *scenario,
         maker.spec = &scenario->loads[i];
         maker.work_ms = qn_terms_work_ms(options->terms, maker.spec);
         maker.count = (size_t)qn_terms_load_count(options->terms, maker.spec);
-        maker.at_ms = !qn_str_is_none(maker.spec->at) ? qn_terms_ms(options->terms, maker.spec->at)
-                      : maker.spec->rate > 0          ? 0
-                                                      : -1;
+        maker.at_ms = begin_of(maker.spec, options->terms);
         make_line(&maker);
     }
     qsort(load->messages, load->count, sizeof(*load->messages), by_time);
@@ -442,4 +451,24 @@ void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
 int64_t qn_load_next_ms(const struct qn_load *load)
 {
     return load->sent_count < load->count ? load->messages[load->sent_count].at_ms : INT64_MAX;
+}
+
+int64_t qn_load_last_ms(const struct qn_load *load)
+{
+    int64_t last_ms = -1;
+
+    for (size_t i = 0; i < load->count && load->messages[i].at_ms < QN_LOAD_BACK_MS; i++) {
+        last_ms = load->messages[i].at_ms;
+    }
+    return last_ms;
+}
+
+void qn_load_plan_return(struct qn_load *load, int64_t back_ms)
+{
+    for (size_t i = load->sent_count; i < load->count; i++) {
+        struct qn_load_message *message = &load->messages[i];
+        if (message->at_ms >= QN_LOAD_BACK_MS) {
+            message->at_ms += back_ms - QN_LOAD_BACK_MS;
+        }
+    }
 }

@@ -7,6 +7,9 @@
 #include "chaos/check/terms.h"
 #include "client/quern.h"
 
+/* Behind every time that a scenario can name. */
+#define QN_LOAD_BACK_MS (INT64_MAX / 2)
+
 struct qn_load_message {
     struct qn_str id;    /* "m-003" */
     struct qn_str k;     /* "k-003" */
@@ -16,7 +19,8 @@ struct qn_load_message {
     json_t *attributes;        /* MessageAttributes, or NULL */
     json_t *system_attributes; /* MessageSystemAttributes, or NULL */
     enum qn_load_outcome outcome;
-    int64_t at_ms;            /* after readiness; -1: before the start */
+    int64_t at_ms; /* after readiness; -1: before the start; from QN_LOAD_BACK_MS on: after that
+                      the queue is back, which is not known yet */
     struct qn_str other_name; /* of the key, as the load gives it; none without one */
     int64_t copy;             /* from 1, of the same key and payload */
     size_t number;            /* of the key, from 0: the same in each copy */
@@ -84,5 +88,9 @@ void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
                     const struct qn_history *history);
 /* When the next is due after readiness; INT64_MAX when all are sent. */
 int64_t qn_load_next_ms(const struct qn_load *load);
+/* When the last is due, as far as it is known; -1: all come before the start. */
+int64_t qn_load_last_ms(const struct qn_load *load);
+/* The queue will be back so long after readiness. */
+void qn_load_plan_return(struct qn_load *load, int64_t back_ms);
 
 #endif

@@ -42,7 +42,8 @@ static const struct member queue_members[] = {
     {"name", TEXT, NULL, NULL},         {"visibility", TEXT, NULL, NULL},
     {"dlq", TEXT, NULL, NULL},          {"max_receive", NUMBER, NULL, NULL},
     {"attributes", OBJECT, NULL, NULL}, {"created_after", TEXT, NULL, NULL},
-    {"fifo", BOOLEAN, NULL, NULL},      {NULL, TEXT, NULL, NULL},
+    {"away_for", TEXT, NULL, NULL},     {"fifo", BOOLEAN, NULL, NULL},
+    {NULL, TEXT, NULL, NULL},
 };
 static const struct member lambda_members[] = {
     {"batch_size", NUMBER, NULL, NULL},  {"window", NUMBER, NULL, NULL},

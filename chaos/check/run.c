@@ -224,7 +224,8 @@ static void look_at_queue(struct qn_running *run, int64_t now_ms)
     if (!qn_running_count(run, &ignored)) {
         return;
     }
-    bool is_drained = run->ready_virtual_ms != 0 && run->load.sent_count == run->load.count &&
+    bool is_drained = run->ready_virtual_ms != 0 &&
+                      qn_load_next_ms(&run->load) >= QN_LOAD_BACK_MS &&
                       run->visible + run->in_flight + run->delayed == 0 &&
                       qn_effects_open_count(qn_sink_effects(run->sink)) == 0;
     if (!is_drained) {
@@ -265,8 +266,9 @@ static bool is_function_hopeless(const struct qn_running *run, int64_t now_ms)
 }
 
 /* Whether the scenario has come to its end: drained for a while, out of time, or hopeless. */
-static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t limit_ms)
+static bool is_finished(const struct qn_running *run, int64_t now_ms)
 {
+    int64_t limit_ms = run->limit_ms;
     bool is_pending = qn_faults_are_pending(&run->faults) || run->server_restart_ms != 0;
 
     if (run->is_out_of_time || is_function_hopeless(run, now_ms)) {
@@ -282,7 +284,8 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms, int64_t li
         }
         return gives_up || (all_are_gone && !is_pending);
     }
-    if (run->drained_since_ms != 0 && !is_pending && since_ready_ms(run) >= run->run_for_ms) {
+    if (run->drained_since_ms != 0 && run->load.sent_count == run->load.count && !is_pending &&
+        since_ready_ms(run) >= run->run_for_ms) {
         int64_t settle_ms = run->settle_ms;
         settle_ms = faults_have_fired(run) ? settle_ms : 3 * settle_ms;
         if (now_ms - run->drained_since_ms >= settle_ms) {
@@ -352,6 +355,49 @@ static bool send_due(struct qn_running *run, int64_t now_ms, struct qn_error *er
             qn_running_send(run, since_ready_ms(run), err));
 }
 
+/* The time for draining counts from the last message; a consumer that asks for longer leases takes
+ * longer. */
+static int64_t limit_of(const struct qn_running *run)
+{
+    struct qn_terms terms = run->terms;
+    const struct qn_profile *learned = run->learned;
+    int64_t last_ms = qn_load_last_ms(&run->load);
+
+    terms.in.history = &terms.nothing;
+    if (learned->overrides_visibility && learned->visibility_ms > terms.in.visibility_ms) {
+        terms.in.visibility_ms = learned->visibility_ms;
+    }
+    int64_t limit_ms = qn_terms_ms(&terms, run->scenario->drained_within);
+    int64_t least_ms = qn_terms_ms(&terms, run->scenario->run_for);
+    limit_ms += last_ms > 0 ? last_ms : 0;
+    return limit_ms > least_ms ? limit_ms : least_ms;
+}
+
+/* Beyond every other limit: nothing that a consumer or the server does can hold us up. */
+static void set_limits(struct qn_running *run)
+{
+    run->limit_ms = limit_of(run);
+    run->give_up_at_ms = run->begin_ms + 2 * run->options->startup_ms +
+                         SLOW_TIMES_MAX * run->limit_ms + GIVE_UP_MORE_MS;
+}
+
+/* All of the first load is done, and nothing under way can be lost with the queue. */
+static bool take_queue_away(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    bool is_due = run->drained_since_ms != 0 && run->load.sent_count < run->load.count &&
+                  now_ms - run->drained_since_ms >= run->settle_ms;
+
+    if (!is_due || !is_server_up(run)) {
+        return true;
+    }
+    run->drained_since_ms = 0;
+    if (!qn_running_delete_queue(run, err)) {
+        return false;
+    }
+    set_limits(run); /* the time of the second load is known now */
+    return true;
+}
+
 static bool one_pass(struct qn_running *run, struct qn_error *err)
 {
     int64_t now_ms = qn_clock_monotonic_ms();
@@ -379,7 +425,7 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
     skip_idle_time(run);
     look_at_queue(run, now_ms);
     tell_progress(run, now_ms);
-    return true;
+    return take_queue_away(run, now_ms, err);
 }
 
 static int open_epoll(const struct qn_running *run)
@@ -394,34 +440,12 @@ static int open_epoll(const struct qn_running *run)
     return epoll;
 }
 
-/* The time for draining counts from the last message; a consumer that asks for longer leases takes
- * longer. */
-static int64_t limit_of(const struct qn_running *run)
-{
-    struct qn_terms terms = run->terms;
-    const struct qn_profile *learned = run->learned;
-    const struct qn_load *load = &run->load;
-    int64_t last_ms = load->count > 0 ? load->messages[load->count - 1].at_ms : 0;
-
-    terms.in.history = &terms.nothing;
-    if (learned->overrides_visibility && learned->visibility_ms > terms.in.visibility_ms) {
-        terms.in.visibility_ms = learned->visibility_ms;
-    }
-    int64_t limit_ms = qn_terms_ms(&terms, run->scenario->drained_within);
-    int64_t least_ms = qn_terms_ms(&terms, run->scenario->run_for);
-    limit_ms += last_ms > 0 ? last_ms : 0;
-    return limit_ms > least_ms ? limit_ms : least_ms;
-}
-
 bool qn_running_go(struct qn_running *run, struct qn_error *err)
 {
-    int64_t limit_ms = limit_of(run);
     int epoll = open_epoll(run);
     bool ok = true;
 
-    /* Beyond every other limit: nothing that a consumer or the server does can hold us up. */
-    run->give_up_at_ms = qn_clock_monotonic_ms() + 2 * run->options->startup_ms +
-                         SLOW_TIMES_MAX * limit_ms + GIVE_UP_MORE_MS;
+    set_limits(run);
     run->settle_ms = qn_terms_ms(&run->terms, run->scenario->settle);
     run->run_for_ms = qn_terms_ms(&run->terms, run->scenario->run_for);
     run->last_pass_ms = qn_clock_monotonic_ms();
@@ -429,14 +453,14 @@ bool qn_running_go(struct qn_running *run, struct qn_error *err)
         ok = one_pass(run, err);
         int64_t now_ms = qn_clock_monotonic_ms();
         note_progress(run);
-        if (!ok || is_finished(run, now_ms, limit_ms)) {
+        if (!ok || is_finished(run, now_ms)) {
             break;
         }
         wait_for_something(run, epoll, now_ms);
     }
     (void)close(epoll);
     /* Who had all the time that the scenario gives, and more, is judged like all others. */
-    run->is_cut = run->is_out_of_time &&
-                  (run->ready_virtual_ms == 0 || since_ready_ms(run) - run->paused_ms <= limit_ms);
+    run->is_cut = run->is_out_of_time && (run->ready_virtual_ms == 0 ||
+                                          since_ready_ms(run) - run->paused_ms <= run->limit_ms);
     return ok;
 }

@@ -72,8 +72,10 @@ struct qn_running {
     char *queue_url, *dlq_url;
     char *output_queue_url, *retry_queue_url; /* NULL: not declared */
     struct qn_terms terms;
-    bool is_queue_there;   /* the source; it may be made later */
-    int64_t queue_wait_ms; /* from the first start until it is made */
+    bool is_queue_there;    /* the source; it may be made later */
+    int64_t queue_wait_ms;  /* from the first start until it is made */
+    bool was_queue_deleted; /* once its first load was done */
+    int64_t queue_back_ms;  /* virtual: then it is made again */
     /* Course of events. */
     int64_t first_spawn_ms;   /* monotonic */
     size_t starts;            /* of a function, up to its first question for an event */
@@ -82,6 +84,7 @@ struct qn_running {
     int64_t ready_virtual_ms; /* 0: nobody is ready so far */
     int64_t paused_ms;        /* of the time since then, while somebody was starting */
     int64_t settle_ms, run_for_ms;
+    int64_t limit_ms;          /* since readiness */
     int64_t fewest_left;       /* messages that were in the queue at some time; 0: none counted */
     int64_t progress_ms;       /* since readiness, when there were so few for the first time */
     int64_t drained_since_ms;  /* monotonic; 0: not drained */
@@ -112,9 +115,11 @@ json_t *qn_running_queue_attributes(struct qn_running *run);
 /* The queues, as far as they are there from the start, and the load that comes before it.
  */
 QN_MUST_CHECK bool qn_running_create_queues(struct qn_running *run, struct qn_error *err);
-/* The source queue, when the scenario wants it later and its time has come. */
+/* The source queue, when the scenario wants it later, or again, and its time has come. */
 QN_MUST_CHECK bool qn_running_create_late(struct qn_running *run, int64_t now_ms,
                                           struct qn_error *err);
+/* Takes the source queue away; qn_running_create_late() makes it again when its time has come. */
+QN_MUST_CHECK bool qn_running_delete_queue(struct qn_running *run, struct qn_error *err);
 /* What of the load is due so long after readiness; below 0: what comes before. */
 QN_MUST_CHECK bool qn_running_send(struct qn_running *run, int64_t since_ready_ms,
                                    struct qn_error *err);

@@ -131,6 +131,7 @@ static void read_queue(struct qn_scenario_reader *reader)
     scenario->max_receive = number_of(reader, queue, "max_receive", "queue.max_receive", 5, 1000);
     scenario->visibility = time_of(reader, queue, "visibility", "queue.visibility", "V");
     scenario->created_after = time_of(reader, queue, "created_after", "queue.created_after", NULL);
+    scenario->away_for = time_of(reader, queue, "away_for", "queue.away_for", NULL);
     scenario->is_fifo = json_is_true(json_object_get(queue, "fifo"));
     check_attributes(reader, json_object_get(queue, "attributes"));
 }

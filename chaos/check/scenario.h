@@ -44,6 +44,7 @@ struct qn_scenario_load {
     int64_t versions;    /* of each of `count` entities, at least 1 */
     int64_t chunks;      /* of each of `count` jobs, at least 1 */
     struct qn_str at;    /* an expression: so long after readiness; none: before the start */
+    struct qn_str back;  /* an expression: so long after the queue is back; or none */
     int64_t rate;        /* per second from then on; 0: all at once */
     struct qn_str lasts; /* an expression: so long at that rate, in place of count; or none */
     int64_t size_bytes;  /* of each body, or of what it points to; 0: as it comes */
@@ -75,6 +76,7 @@ struct qn_scenario {
     /* Expressions in milliseconds; none where they are left out and have no default. */
     struct qn_str visibility;
     struct qn_str created_after;
+    struct qn_str away_for; /* the queue is deleted, and so long after made again */
     struct qn_str restart_delay;
     struct qn_str grace;
     struct qn_str drained_within;

@@ -1,7 +1,8 @@
 /* The load of a scenario: one line per kind of message.
  *
  *   OUTCOME [count=N] [work=EXPR] [fails=N|always] [groups=N | group=NAME] [copies=N] [versions=N]
- *           [at=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME] [ref=stored|missing|changed] */
+ *           [at=EXPR | back=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME]
+ * [ref=stored|missing|changed] */
 #include "chaos/check/scenario_reader.h"
 #include "server/model/limits.h"
 
@@ -57,6 +58,7 @@ static const struct {
 } texts[] = {
     {"work", offsetof(struct qn_scenario_load, work), true},
     {"at", offsetof(struct qn_scenario_load, at), true},
+    {"back", offsetof(struct qn_scenario_load, back), true},
     {"for", offsetof(struct qn_scenario_load, lasts), true},
     {"group", offsetof(struct qn_scenario_load, group), false},
     {"key", offsetof(struct qn_scenario_load, key), false},
@@ -135,7 +137,7 @@ static bool set(struct line *line, struct qn_str word)
     return qn_scenario_mistake(
         line->reader, line->place, line->text,
         "%.*s: expected count, work, fails, groups, group, copies, "
-        "versions, chunks, at, rate, for, size, key or ref, each with = and no "
+        "versions, chunks, at, back, rate, for, size, key or ref, each with = and no "
         "blanks",
         QN_STR_ARG(word));
 }
@@ -182,6 +184,29 @@ static void read_line(struct line *line)
         (void)qn_scenario_mistake(line->reader, line->place, line->text,
                                   "for says how long a rate lasts: say rate=N too");
     }
+    if (!qn_str_is_none(load->at) && !qn_str_is_none(load->back)) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "at and back exclude each other");
+    }
+    if (!qn_str_is_none(load->back) && qn_str_is_none(line->reader->scenario->away_for)) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "back counts from the return of the queue: say queue.away_for");
+    }
+}
+
+/* A queue that went away for nobody would show nothing of who waits for it. */
+static void check_return(struct qn_scenario_reader *reader)
+{
+    const struct qn_scenario *scenario = reader->scenario;
+    bool has_load = qn_str_is_none(scenario->away_for);
+
+    for (size_t i = 0; i < scenario->load_count; i++) {
+        has_load = has_load || !qn_str_is_none(scenario->loads[i].back);
+    }
+    if (!has_load) {
+        (void)qn_scenario_mistake(reader, "queue.away_for", scenario->away_for,
+                                  "no load comes when the queue is back: say back=TIME in a line");
+    }
 }
 
 void qn_scenario_read_loads(struct qn_scenario_reader *reader)
@@ -210,4 +235,5 @@ void qn_scenario_read_loads(struct qn_scenario_reader *reader)
             read_line(&line);
         }
     }
+    check_return(reader);
 }
