@@ -74,6 +74,7 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         .group = maker->options->is_fifo ? make_group(load, spec, index) : QN_STR_NONE,
         .outcome = spec->outcome,
         .at_ms = maker->at_ms,
+        .waits_for_return = !qn_str_is_none(spec->back),
         .copy = copy,
         .number = index,
         .version = is_entity ? (int64_t)(nth / entities) + 1 : 1,
@@ -119,6 +120,9 @@ static int by_time(const void *a, const void *b)
     const struct qn_load_message *x = a;
     const struct qn_load_message *y = b;
 
+    if (x->waits_for_return != y->waits_for_return) {
+        return y->waits_for_return ? -1 : 1;
+    }
     if (x->at_ms != y->at_ms) {
         return x->at_ms < y->at_ms ? -1 : 1;
     }
@@ -156,7 +160,7 @@ static void name_messages(struct qn_load *load, const struct qn_scenario *scenar
 static int64_t begin_of(const struct qn_scenario_load *spec, const struct qn_terms *terms)
 {
     if (!qn_str_is_none(spec->back)) {
-        return QN_LOAD_BACK_MS + qn_terms_ms(terms, spec->back);
+        return qn_terms_ms(terms, spec->back);
     }
     if (!qn_str_is_none(spec->at)) {
         return qn_terms_ms(terms, spec->at);
@@ -366,6 +370,11 @@ static bool send_batch(struct qn_load *load, const struct qn_load_target *target
     return ok;
 }
 
+static int64_t due_at_ms(const struct qn_load_message *message)
+{
+    return message->waits_for_return ? INT64_MAX : message->at_ms;
+}
+
 /* How many of those that are due fit into one call. */
 static size_t batch_size(const struct qn_load *load, int64_t due_ms)
 {
@@ -375,7 +384,7 @@ static size_t batch_size(const struct qn_load *load, int64_t due_ms)
     while (count < BATCH && load->sent_count + count < load->count) {
         const struct qn_load_message *message = &load->messages[load->sent_count + count];
         bytes += message->body.len;
-        if (message->at_ms > due_ms || message->system_attributes != NULL ||
+        if (due_at_ms(message) > due_ms || message->system_attributes != NULL ||
             (count > 0 && bytes > QN_BATCH_SIZE_MAX / 2)) {
             break;
         }
@@ -392,7 +401,7 @@ bool qn_load_send(struct qn_load *load, const struct qn_load_target *target, int
     while (load->sent_count < load->count) {
         struct qn_load_message *next = &load->messages[load->sent_count];
         size_t count = batch_size(load, due_ms);
-        if (next->at_ms > due_ms) {
+        if (due_at_ms(next) > due_ms) {
             break;
         }
         if (!(count == 0 ? send_one(load, target, next, err)
@@ -450,14 +459,15 @@ void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
 
 int64_t qn_load_next_ms(const struct qn_load *load)
 {
-    return load->sent_count < load->count ? load->messages[load->sent_count].at_ms : INT64_MAX;
+    return load->sent_count < load->count ? due_at_ms(&load->messages[load->sent_count])
+                                          : INT64_MAX;
 }
 
 int64_t qn_load_last_ms(const struct qn_load *load)
 {
     int64_t last_ms = -1;
 
-    for (size_t i = 0; i < load->count && load->messages[i].at_ms < QN_LOAD_BACK_MS; i++) {
+    for (size_t i = 0; i < load->count && !load->messages[i].waits_for_return; i++) {
         last_ms = load->messages[i].at_ms;
     }
     return last_ms;
@@ -467,8 +477,7 @@ void qn_load_plan_return(struct qn_load *load, int64_t back_ms)
 {
     for (size_t i = load->sent_count; i < load->count; i++) {
         struct qn_load_message *message = &load->messages[i];
-        if (message->at_ms >= QN_LOAD_BACK_MS) {
-            message->at_ms += back_ms - QN_LOAD_BACK_MS;
-        }
+        message->at_ms += message->waits_for_return ? back_ms : 0;
+        message->waits_for_return = false;
     }
 }

@@ -7,9 +7,6 @@
 #include "chaos/check/terms.h"
 #include "client/quern.h"
 
-/* Behind every time that a scenario can name. */
-#define QN_LOAD_BACK_MS (INT64_MAX / 2)
-
 struct qn_load_message {
     struct qn_str id;    /* "m-003" */
     struct qn_str k;     /* "k-003" */
@@ -19,8 +16,8 @@ struct qn_load_message {
     json_t *attributes;        /* MessageAttributes, or NULL */
     json_t *system_attributes; /* MessageSystemAttributes, or NULL */
     enum qn_load_outcome outcome;
-    int64_t at_ms; /* after readiness; -1: before the start; from QN_LOAD_BACK_MS on: after that
-                      the queue is back, which is not known yet */
+    int64_t at_ms;            /* after readiness; -1: before the start */
+    bool waits_for_return;    /* of the queue: at_ms counts from then */
     struct qn_str other_name; /* of the key, as the load gives it; none without one */
     int64_t copy;             /* from 1, of the same key and payload */
     size_t number;            /* of the key, from 0: the same in each copy */
@@ -86,11 +83,12 @@ QN_MUST_CHECK bool qn_load_send(struct qn_load *load, const struct qn_load_targe
  * others are due again. The history has to reach up to the start of the server. */
 void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
                     const struct qn_history *history);
-/* When the next is due after readiness; INT64_MAX when all are sent. */
+/* When the next is due after readiness; INT64_MAX when all are sent that do not wait for the
+ * queue's return. */
 int64_t qn_load_next_ms(const struct qn_load *load);
-/* When the last is due, as far as it is known; -1: all come before the start. */
+/* When the last of those is due; -1: all come before the start. */
 int64_t qn_load_last_ms(const struct qn_load *load);
-/* The queue will be back so long after readiness. */
+/* The queue will be back so long after readiness: nothing waits for it any more. */
 void qn_load_plan_return(struct qn_load *load, int64_t back_ms);
 
 #endif

@@ -133,6 +133,15 @@ bool qn_running_create_queues(struct qn_running *run, struct qn_error *err)
            qn_server_fail(err, "deleting a queue", &cause);
 }
 
+/* The next reaping tells of it. */
+static bool is_server_gone(const struct qn_running *run)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)run->server.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == run->server.pid;
+}
+
 static int64_t now_virtual_ms(const struct qn_running *run)
 {
     return qn_recorder_now_ms(&run->recorder);
@@ -143,7 +152,16 @@ bool qn_running_create_late(struct qn_running *run, int64_t now_ms, struct qn_er
     bool is_due = run->was_queue_deleted ? now_virtual_ms(run) >= run->queue_back_ms
                                          : now_ms >= run->first_spawn_ms + run->queue_wait_ms;
 
-    return run->is_queue_there || run->server.pid == 0 || !is_due || open_source(run, err);
+    if (run->is_queue_there || run->server.pid == 0 || !is_due) {
+        return true;
+    }
+    if (!open_source(run, err)) {
+        return false;
+    }
+    if (run->was_queue_deleted) {
+        qn_load_plan_return(&run->load, now_virtual_ms(run) - run->ready_virtual_ms);
+    }
+    return true;
 }
 
 bool qn_running_delete_queue(struct qn_running *run, struct qn_error *err)
@@ -151,20 +169,10 @@ bool qn_running_delete_queue(struct qn_running *run, struct qn_error *err)
     struct quern_error cause;
 
     run->queue_back_ms = now_virtual_ms(run) + qn_terms_ms(&run->terms, run->scenario->away_for);
-    qn_load_plan_return(&run->load, run->queue_back_ms - run->ready_virtual_ms);
     run->was_queue_deleted = true;
     run->is_queue_there = false;
-    return quern_delete_queue(run->server.client, run->queue_url, &cause) ||
+    return quern_delete_queue(run->server.client, run->queue_url, &cause) || is_server_gone(run) ||
            qn_server_fail(err, "deleting a queue", &cause);
-}
-
-/* The next reaping tells of it. */
-static bool is_server_gone(const struct qn_running *run)
-{
-    siginfo_t info = {0};
-
-    return waitid(P_PID, (id_t)run->server.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == run->server.pid;
 }
 
 bool qn_running_send(struct qn_running *run, int64_t since_ready_ms, struct qn_error *err)

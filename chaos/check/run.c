@@ -224,8 +224,7 @@ static void look_at_queue(struct qn_running *run, int64_t now_ms)
     if (!qn_running_count(run, &ignored)) {
         return;
     }
-    bool is_drained = run->ready_virtual_ms != 0 &&
-                      qn_load_next_ms(&run->load) >= QN_LOAD_BACK_MS &&
+    bool is_drained = run->ready_virtual_ms != 0 && qn_load_next_ms(&run->load) == INT64_MAX &&
                       run->visible + run->in_flight + run->delayed == 0 &&
                       qn_effects_open_count(qn_sink_effects(run->sink)) == 0;
     if (!is_drained) {
@@ -343,33 +342,22 @@ static void tell_progress(struct qn_running *run, int64_t now_ms)
     }
 }
 
-/* The queue, and messages, that come while the consumer runs. */
-static bool send_due(struct qn_running *run, int64_t now_ms, struct qn_error *err)
-{
-    if (!is_server_up(run)) {
-        return true;
-    }
-    return qn_running_create_late(run, now_ms, err) &&
-           (run->ready_virtual_ms == 0 || !run->is_queue_there ||
-            qn_load_next_ms(&run->load) > since_ready_ms(run) ||
-            qn_running_send(run, since_ready_ms(run), err));
-}
-
-/* The time for draining counts from the last message; a consumer that asks for longer leases takes
- * longer. */
+/* The time for draining counts from the last message, or from the return of the queue that it waits
+ * for; a consumer that asks for longer leases takes longer. */
 static int64_t limit_of(const struct qn_running *run)
 {
     struct qn_terms terms = run->terms;
     const struct qn_profile *learned = run->learned;
     int64_t last_ms = qn_load_last_ms(&run->load);
+    int64_t back_ms = run->was_queue_deleted ? run->queue_back_ms - run->ready_virtual_ms : 0;
 
+    last_ms = last_ms > back_ms ? last_ms : back_ms;
     terms.in.history = &terms.nothing;
     if (learned->overrides_visibility && learned->visibility_ms > terms.in.visibility_ms) {
         terms.in.visibility_ms = learned->visibility_ms;
     }
-    int64_t limit_ms = qn_terms_ms(&terms, run->scenario->drained_within);
+    int64_t limit_ms = last_ms + qn_terms_ms(&terms, run->scenario->drained_within);
     int64_t least_ms = qn_terms_ms(&terms, run->scenario->run_for);
-    limit_ms += last_ms > 0 ? last_ms : 0;
     return limit_ms > least_ms ? limit_ms : least_ms;
 }
 
@@ -379,6 +367,25 @@ static void set_limits(struct qn_running *run)
     run->limit_ms = limit_of(run);
     run->give_up_at_ms = run->begin_ms + 2 * run->options->startup_ms +
                          SLOW_TIMES_MAX * run->limit_ms + GIVE_UP_MORE_MS;
+}
+
+/* The queue, and messages, that come while the consumer runs. */
+static bool send_due(struct qn_running *run, int64_t now_ms, struct qn_error *err)
+{
+    bool was_there = run->is_queue_there;
+
+    if (!is_server_up(run)) {
+        return true;
+    }
+    if (!qn_running_create_late(run, now_ms, err)) {
+        return false;
+    }
+    if (!was_there && run->is_queue_there) {
+        set_limits(run); /* of what waited for it, it is known now when it comes */
+    }
+    return run->ready_virtual_ms == 0 || !run->is_queue_there ||
+           qn_load_next_ms(&run->load) > since_ready_ms(run) ||
+           qn_running_send(run, since_ready_ms(run), err);
 }
 
 /* All of the first load is done, and nothing under way can be lost with the queue. */
@@ -394,7 +401,7 @@ static bool take_queue_away(struct qn_running *run, int64_t now_ms, struct qn_er
     if (!qn_running_delete_queue(run, err)) {
         return false;
     }
-    set_limits(run); /* the time of the second load is known now */
+    set_limits(run);
     return true;
 }
 

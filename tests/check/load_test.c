@@ -18,7 +18,8 @@ static void make(const char *lines, bool is_fifo)
     struct qn_buf text;
 
     qn_buf_init(&text, 65536);
-    qn_buf_append_format(&text, "{\"id\":\"t\",\"load\":[%s]}", lines);
+    qn_buf_append_format(&text, "{\"id\":\"t\",\"load\":[%s]%s}", lines,
+                         strstr(lines, "back=") != NULL ? ",\"queue\":{\"away_for\":\"8s\"}" : "");
     cr_assert(qn_scenario_read(qn_buf_str(&text), "t", &scenario, &err), "%s", err.message);
     qn_buf_done(&text);
     qn_terms_init(&terms, scenario, &check, &nobody);
@@ -217,6 +218,26 @@ Test(load, time_rate_size_group_and_key_are_the_messages_own)
     cr_expect_eq(load.messages[2].at_ms, 4100);
     cr_expect_eq(load.messages[3].at_ms, 4200);
     cr_expect_eq(qn_load_next_ms(&load), -1);
+}
+
+Test(load, messages_for_a_queue_that_comes_back_are_due_once_its_return_is_known)
+{
+    make("\"ok back=0s\",\"ok count=3 rate=10 back=V\",\"ok at=9s\",\"ok\"", false);
+    cr_assert_eq(load.count, 6);
+    cr_expect_eq(qn_load_last_ms(&load), 9000);
+    cr_expect(qn_str_equal(load.messages[0].k, QN_STR("k-005")));
+    cr_expect(qn_str_equal(load.messages[1].k, QN_STR("k-004")), "before all that wait");
+    load.sent_count = 2;
+    cr_expect_eq(qn_load_next_ms(&load), INT64_MAX);
+    json_t *body = body_of(5);
+    cr_expect_str_eq(json_string_value(json_object_get(body, "occurredAt")),
+                     "1970-01-01T00:00:04.200Z");
+    json_decref(body);
+
+    qn_load_plan_return(&load, 20000);
+    cr_expect_eq(qn_load_next_ms(&load), 20000);
+    cr_expect_eq(load.messages[3].at_ms, 24000);
+    cr_expect_eq(qn_load_last_ms(&load), 24200);
 }
 
 Test(load, odd_bodies_are_legal_and_rare)

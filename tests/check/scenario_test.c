@@ -164,11 +164,30 @@ static struct qn_scenario *read_with(const char *members)
     struct qn_buf text;
 
     qn_buf_init(&text, 65536);
-    qn_buf_append_format(&text, "{\"id\":\"a\",\"load\":[\"ok\"]%s}", members);
+    qn_buf_append_format(&text, "{\"id\":\"a\"%s%s}",
+                         strstr(members, "\"load\"") == NULL ? ",\"load\":[\"ok\"]" : "", members);
     cr_assert(qn_scenario_read(qn_buf_str(&text), "x", &scenario, &err), "%s: %s", members,
               err.message);
     qn_buf_done(&text);
     return scenario;
+}
+
+Test(scenario, queue_that_goes_away_comes_back_for_a_load)
+{
+    struct qn_scenario *scenario =
+        read_with(",\"queue\":{\"away_for\":\"2*V\"},\"load\":[\"ok\",\"ok count=2 back=1s\"]");
+
+    cr_expect(qn_str_equal(scenario->away_for, QN_STR("2*V")));
+    cr_expect(qn_str_is_none(scenario->loads[0].back));
+    cr_expect(qn_str_equal(scenario->loads[1].back, QN_STR("1s")));
+    qn_scenario_free(scenario);
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok back=1s\"]}", "say queue.away_for");
+    expect_refused("{\"id\":\"a\",\"queue\":{\"away_for\":\"1s\"},\"load\":[\"ok\"]}",
+                   "no load comes when the queue is back");
+    expect_refused("{\"id\":\"a\",\"queue\":{\"away_for\":\"1s\"},\"load\":[\"ok at=1s back=1s\"]}",
+                   "at and back exclude each other");
+    expect_refused("{\"id\":\"a\",\"queue\":{\"away_for\":\"soon\"},\"load\":[\"ok back=1s\"]}",
+                   "queue.away_for: not a time");
 }
 
 Test(scenario, times_are_expressions_and_are_checked_when_the_file_is_read)

@@ -190,6 +190,20 @@ def test_messages_and_the_queue_come_when_the_scenario_says(run):
     assert end["vt"] - ready["vt"] >= 3000
 
 
+def test_the_queue_goes_away_once_it_is_empty_and_comes_back_for_a_load(run):
+    done = run([], queue={"name": "q", "visibility": "V", "dlq": "q-dlq", "max_receive": 5, "away_for": "2s"},
+               load=["ok count=3 work=300ms", "ok count=2 back=0s", "ok count=2 back=1s"]).passed()
+    gone = [e for e in done.of("api.in", action="DeleteQueue")][-1]
+    back = [e for e in done.of("api.in", action="CreateQueue", queue="q") if e["seq"] > gone["seq"]][0]
+    assert between(gone, back) >= 2000
+    made = [e["params"] for e in done.of("api.in", action="CreateQueue", queue="q")]
+    assert made[0] == made[-1], "the same attributes"
+    assert len([e for e in done.of("msg.delete") if e["seq"] < gone["seq"]]) == 3
+    first, second = [e for e in done.of("load") if e["seq"] > back["seq"]][::2]
+    assert [first["k"], second["k"]] == ["k-003", "k-005"] and between(back, second) >= 1000
+    assert {e["k"] for e in done.of("work.commit")} == {"k-%03d" % i for i in range(7)}
+
+
 def test_instances_with_fixed_credentials_are_told_apart_by_their_ports(run):
     worker = "/usr/bin/python3 %s" % (ROOT / "tests" / "consumers" / "reference.py")
     done = run(["on work.begin where key=k-010 once do kill instance=2 as second"],

@@ -142,7 +142,6 @@ NOT_SHOWN = {
     ("no-idempotency", "std.delete-error"): "the worker repeats its deletes while the lease lasts",
     ("no-idempotency", "error.resets-and-truncation"): "the worker repeats its deletes while the lease lasts",
     ("dead-poller", "server.crash-and-restart"): "the client's own attempts outlast the outage",
-    ("tight-error-loop", "error.queue-missing"): "the worker asks for the queue's attributes first, and with pauses",
     ("batch-barrier", "poison.does-not-block-others"): "the worker quarantines poison at once: no batch waits",
 }
 

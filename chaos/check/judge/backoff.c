@@ -14,7 +14,9 @@ enum {
     SHOWS_CALLS = 6        /* without invocation ids: more than the attempts of any usual SDK */
 };
 
-/* Consecutive receives of one process that failed. */
+/* Consecutive receives of one process that failed. A call that waited for messages when the trouble
+ * began has failed only when it was answered: from then on its process knows of it. So no time is
+ * earlier than the first answer that was an error. */
 struct window {
     uint64_t first_seq, last_seq;
     int64_t first_ms, last_ms; /* wall: arrivals */
@@ -28,7 +30,7 @@ struct window {
 struct state {
     const struct qn_judge_input *in;
     struct qn_finding *finding;
-    struct qn_table failed;      /* present: requests that failed */
+    struct qn_table failed; /* int64_t, by request that failed: when it was answered (wall), or 0 */
     struct qn_table invocations; /* bool: seen */
     struct qn_table windows;     /* struct window, by instance */
     size_t judged;
@@ -163,9 +165,11 @@ static void close_window(struct state *state, struct qn_str name, struct window 
 }
 
 static void note_failure(struct state *state, struct window *window,
-                         const struct qn_check_event *call)
+                         const struct qn_check_event *call, int64_t answered_ms)
 {
     bool is_new = true;
+    int64_t known_ms = window->http == 0 ? answered_ms : window->first_ms;
+    int64_t at_ms = call->wt > known_ms ? call->wt : known_ms;
 
     if (!qn_str_is_none(call->detail->invocation)) {
         window->has_invocations = true;
@@ -175,11 +179,11 @@ static void note_failure(struct state *state, struct window *window,
     }
     if (window->http == 0) {
         window->first_seq = call->seq;
-        window->first_ms = call->wt;
+        window->first_ms = at_ms;
     }
     window->http++;
     window->last_seq = call->seq;
-    window->last_ms = call->wt;
+    window->last_ms = at_ms;
     if (!is_new) {
         return;
     }
@@ -187,7 +191,7 @@ static void note_failure(struct state *state, struct window *window,
         window->cap = window->cap > 0 ? window->cap * 2 : 64;
         window->calls = qn_memory_resize(window->calls, window->cap, sizeof(int64_t));
     }
-    window->calls[window->count++] = call->wt;
+    window->calls[window->count++] = at_ms;
 }
 
 static void step(struct state *state, const struct qn_check_event *event)
@@ -214,8 +218,9 @@ static void step(struct state *state, const struct qn_check_event *event)
     }
     struct window *window = qn_table_at(&state->windows, instance->name);
     window->pollers = instance->pollers > 0 ? instance->pollers : 1;
-    if (qn_table_find(&state->failed, event->req) != NULL) {
-        note_failure(state, window, event);
+    const int64_t *answered_ms = qn_table_find(&state->failed, event->req);
+    if (answered_ms != NULL) {
+        note_failure(state, window, event, *answered_ms);
     } else if (window->http > 0) {
         close_window(state, instance->name, window, event->wt, true, event->seq);
     }
@@ -224,7 +229,8 @@ static void step(struct state *state, const struct qn_check_event *event)
 /* Of a receive that is not answered so far. */
 struct call {
     bool is_open;
-    bool is_hit; /* a rule did something to it */
+    bool is_hit;       /* a rule did something to it */
+    int64_t failed_ms; /* wall: when it was answered with an error; 0: never */
 };
 
 /* A call without an answer failed when a rule took the answer, or the server was gone; else it was
@@ -249,6 +255,7 @@ static void find_failed(struct state *state)
         } else if (is_receive) {
             struct call *call = qn_table_at_kept(&calls, event->req);
             call->is_open = !qn_str_equal(event->code, QN_STR("OK"));
+            call->failed_ms = call->is_open ? event->wt : 0;
             call->is_hit = true;
         } else if (event->kind == QN_CHECK_FAULT && !qn_str_is_none(event->req)) {
             struct call *call = qn_table_find_kept(&calls, event->req);
@@ -260,7 +267,7 @@ static void find_failed(struct state *state)
     for (const struct qn_table_item *item = calls.first; item != NULL; item = item->next) {
         const struct call *call = item->value;
         if (call->is_open && call->is_hit) {
-            (void)qn_table_at(&state->failed, item->key);
+            *(int64_t *)qn_table_at(&state->failed, item->key) = call->failed_ms;
         }
     }
     qn_table_done(&calls);
@@ -283,7 +290,7 @@ void qn_judge_backoff(const struct qn_judge_input *in, struct qn_finding *ret_fi
     struct state state = {.in = in, .finding = ret_finding};
     const struct qn_check_event *end = end_of(in->history);
 
-    qn_table_init(&state.failed, 1);
+    qn_table_init(&state.failed, sizeof(int64_t));
     qn_table_init(&state.invocations, sizeof(bool));
     qn_table_init(&state.windows, sizeof(struct window));
     find_failed(&state);
