@@ -105,7 +105,7 @@ def test_a_consumer_counts_what_is_damaged_and_begins_nothing_behind_it_in_its_g
     damage(server, 'on ReceiveMessage where body."n" = 0 once at post-commit do bad-md5')
     with open(tmp_path / "log", "wb") as log:
         consumer = subprocess.Popen(
-            [process.program(), "consume", "jobs.fifo", "--", "sh", "-c", 'cat >>"$0"; echo >>"$0"', str(tmp_path / "done")],
+            [process.program(), "consume", "jobs.fifo", "--", "sh", "-c", 'printf "%s\\n" "$(cat)" >>"$0"', str(tmp_path / "done")],
             stdin=subprocess.DEVNULL, stderr=log, env=environment(AWS_ENDPOINT_URL=server.endpoint))
 
     def done():
