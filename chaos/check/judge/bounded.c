@@ -1,6 +1,7 @@
 /* BOUNDED: a consumer holds no more messages than it can work on soon, and works on no more than it
  * said. A message whose handler failed is held by nobody: it waits for its lease to end, or for its
- * next attempt. */
+ * next attempt. How many it works on at once is seen at the sink, or said: without either, many
+ * workers and a hoard look the same. */
 #include "chaos/check/judge/book.h"
 
 enum {
@@ -92,13 +93,19 @@ static void judge(const struct qn_judge_input *in, const struct qn_book_instance
     int64_t limit = limit_of(in, instance, load);
     bool is_endless =
         load->peak > NOTABLE * limit && in->level >= QN_LEVEL_SINK && grows_without_bound(load);
-    enum qn_severity severity = load->peak > GRAVE * limit || is_endless ? QN_MUST : QN_SHOULD;
+    bool is_limit_known = in->level >= QN_LEVEL_SINK || in->is_concurrency_declared;
+    enum qn_severity severity = !is_limit_known                            ? QN_INFO
+                                : load->peak > GRAVE * limit || is_endless ? QN_MUST
+                                                                           : QN_SHOULD;
 
     if (load->peak > limit &&
         qn_finding_break(
             finding, severity, "%.*s held %lld messages at once (seq %llu), more than %lld%s",
             QN_STR_ARG(instance->name), (long long)load->peak, (unsigned long long)load->peak_seq,
-            (long long)limit, is_endless ? ", and ever more while no more were worked on" : "")) {
+            (long long)limit,
+            is_endless        ? ", and ever more while no more were worked on"
+            : !is_limit_known ? " if it works on one at a time (--concurrency says otherwise)"
+                              : "")) {
         qn_finding_witness(finding, load->peak_seq);
     }
     if (in->is_concurrency_declared && load->most_running > in->concurrency) {
