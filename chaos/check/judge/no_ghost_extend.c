@@ -45,6 +45,10 @@ static void judge(const struct qn_judge_input *in, struct facts *facts,
         lease->ended->seq > call->seq) {
         return;
     }
+    /* Who has the message a second time is not told what became of it by the other handle. */
+    if (!qn_str_is_none(lease->ended->h) && !qn_str_equal(lease->ended->h, handle)) {
+        return;
+    }
     /* Only who was told so knows that it is over. */
     const struct qn_check_event **answer = qn_table_find_kept(&facts->answered, lease->ended->req);
     const struct qn_check_event *known = qn_str_is_none(lease->ended->req) ? lease->ended

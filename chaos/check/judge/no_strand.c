@@ -15,6 +15,46 @@ static int64_t soon_ms(const struct qn_judge_input *in, const struct qn_lease *l
     return lease->was_shortened || half_ms == 0 || half_ms > SOON_MS ? SOON_MS : half_ms;
 }
 
+/* The request deletes the message with this handle, or gives it back. */
+static bool gives_up(const struct qn_judge_input *in, const struct qn_check_event *call,
+                     struct qn_str handle)
+{
+    const struct qn_check_detail *detail = call->detail;
+    bool is_return = qn_judge_is_call(in, call, QN_STR("ChangeMessageVisibility*")) &&
+                     detail->visibility >= 0 && detail->visibility * 1000 <= SOON_MS;
+
+    if (!is_return && !qn_judge_is_call(in, call, QN_STR("DeleteMessage*"))) {
+        return false;
+    }
+    for (size_t i = 0; i < detail->handle_count; i++) {
+        if (qn_str_equal(detail->handles[i], handle)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A delete, or a return, that was answered well and not carried out: whoever sent it has done all
+ * that can be done. */
+static bool is_taken_for_done(const struct qn_judge_input *in, const struct qn_lease *lease,
+                              uint64_t before_seq)
+{
+    const struct qn_check_event *call = NULL;
+
+    for (size_t i = 0; i < in->history->count && in->history->events[i].seq < before_seq; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_API_IN && gives_up(in, event, lease->grant->h)) {
+            call = event;
+        } else if (event->kind == QN_CHECK_FAULT && call != NULL &&
+                   qn_str_equal(event->code, QN_STR("fake-success")) &&
+                   qn_str_equal(event->req, call->req) &&
+                   (qn_str_is_none(event->mid) || qn_str_equal(event->mid, lease->grant->mid))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_stranded(const struct qn_judge_input *in, const struct qn_stop *stop,
                         const struct qn_lease *lease)
 {
@@ -26,7 +66,7 @@ static bool is_stranded(const struct qn_judge_input *in, const struct qn_stop *s
            /* The connection was gone before the answer: it never had it. */
            lease->delivered != NULL && lease->delivered->seq < exit->seq &&
            lease->deadline_ms - exit->vt > soon_ms(in, lease) &&
-           !qn_judge_is_excepted(in, lease->grant->k);
+           !qn_judge_is_excepted(in, lease->grant->k) && !is_taken_for_done(in, lease, exit->seq);
 }
 
 void qn_judge_no_strand(const struct qn_judge_input *in, struct qn_finding *ret_finding)
