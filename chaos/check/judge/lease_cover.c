@@ -62,12 +62,12 @@ static void judge_delete(const struct qn_judge_input *in, const struct qn_check_
     }
 }
 
-void qn_judge_lease_cover(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+/* The first request with a handle: what comes behind one that failed was done by then, too. */
+static void judge_deletes(const struct qn_judge_input *in, struct qn_finding *finding)
 {
-    if (in->level >= QN_LEVEL_SINK) {
-        judge_handlers(in, ret_finding);
-        return;
-    }
+    struct qn_table asked; /* bool, by handle */
+
+    qn_table_init_for(&asked, sizeof(bool), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
         if (event->kind != QN_CHECK_API_IN ||
@@ -75,9 +75,23 @@ void qn_judge_lease_cover(const struct qn_judge_input *in, struct qn_finding *re
             continue;
         }
         for (size_t j = 0; j < event->detail->handle_count; j++) {
-            judge_delete(in, event, event->detail->handles[j], ret_finding);
+            bool *is_asked = qn_table_at_kept(&asked, event->detail->handles[j]);
+            if (!*is_asked) {
+                judge_delete(in, event, event->detail->handles[j], finding);
+            }
+            *is_asked = true;
         }
     }
+    qn_table_done(&asked);
+}
+
+void qn_judge_lease_cover(const struct qn_judge_input *in, struct qn_finding *ret_finding)
+{
+    if (in->level >= QN_LEVEL_SINK) {
+        judge_handlers(in, ret_finding);
+        return;
+    }
+    judge_deletes(in, ret_finding);
     if (ret_finding->result == QN_RESULT_PASS) {
         qn_finding_set(ret_finding, QN_RESULT_PASS, "by the times of the deletes");
     }

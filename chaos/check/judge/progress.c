@@ -1,7 +1,8 @@
 /* PROGRESS(WHICH, BOUND): each message that can succeed is finished within BOUND (and slack) of
  * being visible. WHICH: an outcome of the load, group=NAME, all, or a key; * at its end stands for
- * any ending. */
-#include "chaos/check/judge/judge.h"
+ * any ending. Without the sink a message is finished when its delete is asked for: that the delete
+ * is lost is no fault of who sent it. */
+#include "chaos/check/judge/book.h"
 
 /* Slack is at most this part of the bound: with more, one worker for all that should go side by
  * side would be in time. One that is said in leases has it too. What waits for the end of a lease
@@ -23,9 +24,32 @@ static bool settles(const struct qn_judge_input *in, const struct qn_check_event
              (event->kind == QN_CHECK_MSG_DELETE && in->level < QN_LEVEL_SINK)));
 }
 
+static void finish(struct qn_table *messages, struct qn_str key, const struct qn_check_event *event)
+{
+    struct message *message = qn_table_at_kept(messages, key);
+
+    message->finished = message->finished != NULL ? message->finished : event;
+}
+
+static void note_request(const struct qn_judge_input *in, struct qn_table *messages,
+                         const struct qn_check_event *call)
+{
+    if (in->level >= QN_LEVEL_SINK || call->kind != QN_CHECK_API_IN ||
+        !qn_judge_is_call(in, call, QN_STR("DeleteMessage*"))) {
+        return;
+    }
+    for (size_t i = 0; i < call->detail->handle_count; i++) {
+        const struct qn_lease *lease = qn_book_lease_of(in->book, call->detail->handles[i]);
+        if (lease != NULL && !qn_str_is_none(lease->grant->k)) {
+            finish(messages, lease->grant->k, call);
+        }
+    }
+}
+
 static void note(const struct qn_judge_input *in, struct qn_table *messages, int64_t ready_at_ms,
                  const struct qn_check_event *event)
 {
+    note_request(in, messages, event);
     if (qn_str_is_none(event->k)) {
         return;
     }
@@ -37,8 +61,7 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages, int
             message->visible_at_ms = event->vt > ready_at_ms ? event->vt : ready_at_ms;
         }
     } else if (settles(in, event)) {
-        struct message *message = qn_table_at_kept(messages, event->k);
-        message->finished = message->finished != NULL ? message->finished : event;
+        finish(messages, event->k, event);
     }
 }
 
