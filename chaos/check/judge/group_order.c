@@ -48,6 +48,11 @@ void qn_judge_group_order(const struct qn_judge_input *in, struct qn_finding *re
 {
     struct qn_groups groups;
 
+    if (in->level < QN_LEVEL_SINK && in->skips_in_group) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE,
+                       "needs the effect sink, as a group goes on behind a failure");
+        return;
+    }
     qn_groups_init(&groups, in);
     for (size_t i = 0; i < in->history->count; i++) {
         step(&groups, &in->history->events[i], ret_finding);

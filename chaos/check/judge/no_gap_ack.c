@@ -22,6 +22,11 @@ void qn_judge_no_gap_ack(const struct qn_judge_input *in, struct qn_finding *ret
 {
     struct qn_groups groups;
 
+    if (in->level < QN_LEVEL_SINK && in->skips_in_group) {
+        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE,
+                       "needs the effect sink, as a group goes on behind a failure");
+        return;
+    }
     qn_groups_init(&groups, in);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
