@@ -98,6 +98,12 @@ static void let_server_act(struct qn_running *run, const struct qn_fault_step *s
     }
 }
 
+/* It could not get past the point where it was held, whatever ended it there. */
+static bool is_killed_where_held(const struct qn_fault_step *step)
+{
+    return step->action->verb == QN_DO_KILL && (step->releases_server || step->releases_run);
+}
+
 static void do_to_instance(struct qn_running *run, const struct qn_fault_step *step)
 {
     const struct qn_rule_action *action = step->action;
@@ -108,7 +114,9 @@ static void do_to_instance(struct qn_running *run, const struct qn_fault_step *s
         return;
     }
     if (instance->pid == 0 && step->action->verb != QN_DO_RESPAWN) {
-        tell_not_done(run, step, "its process has ended before");
+        if (!is_killed_where_held(step)) {
+            tell_not_done(run, step, "its process has ended before");
+        }
         return;
     }
     switch (action->verb) {

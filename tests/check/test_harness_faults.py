@@ -172,6 +172,15 @@ def test_what_could_not_be_done_is_told(run):
     assert told == ["not done: the lease is over"], done.printed
 
 
+def test_a_process_that_another_rule_ended_at_the_point_where_it_was_held_is_ended_there(run):
+    done = run(["on sink.work.commit where key=k-002 once do hold then after 700ms kill instance as held",
+                "on sink.work.begin where key=k-002 once do after 400ms kill instance as other"],
+               load=["ok count=5 work=50ms"],
+               instances={"count": 1, "restart": "always", "delay": "2s"}).passed()
+    assert done.of("fault", target="rule=held") == []
+    assert len(done.of("proc", what="signal")) == 2  # one of them ends it at the end of all
+
+
 def test_messages_and_the_queue_come_when_the_scenario_says(run):
     done = run([], queue={"name": "q", "visibility": "V", "created_after": "1s",
                           "attributes": {"ReceiveMessageWaitTimeSeconds": "{V-2s}"}},
