@@ -41,6 +41,18 @@ struct qn_lease *qn_book_lease_of(const struct qn_book *book, struct qn_str hand
     return found != NULL ? *found : NULL;
 }
 
+int64_t qn_book_most_polls(const struct qn_book *book)
+{
+    int64_t most = 0;
+
+    for (const struct qn_table_item *item = book->instances.first; item != NULL;
+         item = item->next) {
+        const struct qn_book_instance *instance = item->value;
+        most = instance->pollers > most ? instance->pollers : most;
+    }
+    return most;
+}
+
 struct qn_lease *qn_book_batch_mate(const struct qn_lease *lease)
 {
     struct qn_lease *next = lease->next;

@@ -101,6 +101,8 @@ void qn_book_done(struct qn_book *book);
 struct qn_book_instance *qn_book_instance_of(const struct qn_book *book, struct qn_str name);
 /* NULL when it was never granted. */
 struct qn_lease *qn_book_lease_of(const struct qn_book *book, struct qn_str handle);
+/* How many receives an instance had open at once: who keeps so many open works on as many. */
+int64_t qn_book_most_polls(const struct qn_book *book);
 /* The next lease granted by the same request, or NULL. */
 struct qn_lease *qn_book_batch_mate(const struct qn_lease *lease);
 /* Of the messages that a process worked on when it was told to end, those that it left at its end:

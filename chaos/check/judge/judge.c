@@ -462,6 +462,9 @@ bool qn_judge(const struct qn_history *history, struct qn_judgement *ret_judgeme
     struct qn_book book;
     qn_tally_init(&tally, &in);
     qn_book_init(&book, &in);
+    if (in.level < QN_LEVEL_SINK && !in.is_concurrency_declared) {
+        in.concurrency = qn_book_most_polls(&book); /* nothing else shows it */
+    }
     in.tally = &tally;
     in.book = &book;
     bool is_judged = judge_invariants(&judgement, &in, scenario, err);
