@@ -320,7 +320,7 @@ static void feed_call(struct qn_book *book, const struct qn_check_event *event)
     for (struct qn_lease *lease = request->first_lease;
          lease != NULL && qn_str_equal(event->code, QN_STR("OK"));
          lease = qn_book_batch_mate(lease)) {
-        lease->delivered = event;
+        lease->delivered = lease->is_kept_away ? NULL : event;
     }
 }
 
@@ -388,6 +388,10 @@ static void cut_call(struct qn_book *book, const struct qn_check_event *event)
     struct request *request =
         qn_str_is_none(event->req) ? NULL : qn_table_find(&book->by_request, event->req);
 
+    for (struct qn_lease *lease = request != NULL ? request->first_lease : NULL; lease != NULL;
+         lease = qn_book_batch_mate(lease)) {
+        lease->is_kept_away = lease->is_kept_away || qn_judge_spoils_answer(event);
+    }
     if (request != NULL && request->receiver != NULL &&
         (qn_str_equal(event->code, QN_STR("reset")) ||
          qn_str_equal(event->code, QN_STR("close")))) {

@@ -33,6 +33,7 @@ struct qn_lease {
     const struct qn_check_event *delivered; /* the answer that carried it; NULL: none did */
     const struct qn_check_event *ended;     /* NULL: open to the end */
     enum qn_lease_end end;
+    bool is_kept_away; /* a rule broke the answer with it: no client can read that */
     struct qn_book_instance *owner;
     int64_t life; /* of the owner */
     int64_t deadline_ms;

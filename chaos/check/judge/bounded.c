@@ -104,7 +104,7 @@ static void judge(const struct qn_judge_input *in, const struct qn_book_instance
             QN_STR_ARG(instance->name), (long long)load->peak, (unsigned long long)load->peak_seq,
             (long long)limit,
             is_endless        ? ", and ever more while no more were worked on"
-            : !is_limit_known ? " if it works on one at a time (--concurrency says otherwise)"
+            : !is_limit_known ? "; how many it works on is not seen (--concurrency says it)"
                               : "")) {
         qn_finding_witness(finding, load->peak_seq);
     }

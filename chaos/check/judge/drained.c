@@ -1,14 +1,25 @@
-/* DRAINED: at the end nothing is visible, in flight or delayed on the source queue. */
-#include "chaos/check/judge/judge.h"
+/* DRAINED: at the end nothing is visible, in flight or delayed on the source queue. Where rules
+ * kept each answer with what is left from the consumer, it was not put to the test. */
+#include "chaos/check/judge/book.h"
 
 struct message {
     struct qn_str name;
+    struct qn_str grp;
     int64_t leases;
     uint64_t last_seq;
     bool in_queue;
+    bool is_delivered; /* some answer brought it */
 };
 
-static void note(struct qn_table *messages, const struct qn_check_event *event)
+static bool is_delivered(const struct qn_book *book, const struct qn_check_event *grant)
+{
+    const struct qn_lease *lease = qn_book_lease_of(book, grant->h);
+
+    return lease == NULL || !lease->is_kept_away;
+}
+
+static void note(const struct qn_judge_input *in, struct qn_table *messages,
+                 const struct qn_check_event *event)
 {
     if (qn_str_is_none(event->mid)) {
         return;
@@ -17,9 +28,47 @@ static void note(struct qn_table *messages, const struct qn_check_event *event)
     message->name = qn_judge_message_name(event);
     message->last_seq = event->seq;
     message->leases += event->kind == QN_CHECK_LEASE_GRANT;
+    message->grp = qn_str_is_none(message->grp) ? event->grp : message->grp;
+    if (event->kind == QN_CHECK_LEASE_GRANT && in->book != NULL) {
+        message->is_delivered = message->is_delivered || is_delivered(in->book, event);
+    }
     /* A lease tells it too: a message that was twice in the queue is deleted once, and the other
      * copy may be held for ever by one who extends the handle that it forgot. */
     message->in_queue = event->kind < QN_CHECK_MSG_DELETE || event->kind > QN_CHECK_MSG_EXPIRE;
+}
+
+/* It was received, and never arrived. */
+static bool was_kept_away(const struct message *message)
+{
+    return message->in_queue && message->leases > 0 && !message->is_delivered;
+}
+
+/* What stands behind such a message in its group could not be received either. NULL: the consumer
+ * has had one of those left, or could have. */
+static const struct message *all_kept_away(const struct qn_table *messages)
+{
+    const struct message *first = NULL;
+    struct qn_table blocked; /* bool, by group */
+    bool is_all = true;
+
+    qn_table_init(&blocked, sizeof(bool));
+    for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
+        const struct message *message = item->value;
+        if (was_kept_away(message)) {
+            first = first != NULL ? first : message;
+            if (!qn_str_is_none(message->grp)) {
+                *(bool *)qn_table_at(&blocked, message->grp) = true;
+            }
+        }
+    }
+    for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
+        const struct message *message = item->value;
+        bool is_behind = message->leases == 0 && !qn_str_is_none(message->grp) &&
+                         qn_table_find(&blocked, message->grp) != NULL;
+        is_all = is_all && (!message->in_queue || was_kept_away(message) || is_behind);
+    }
+    qn_table_done(&blocked);
+    return is_all ? first : NULL;
 }
 
 static void name_those_left(const struct qn_table *messages, int64_t left,
@@ -59,7 +108,7 @@ void qn_judge_drained(const struct qn_judge_input *in, struct qn_finding *ret_fi
             end = event;
         } else if (event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY &&
                    qn_judge_on_source(in, event)) {
-            note(&messages, event);
+            note(in, &messages, event);
         }
     }
     int64_t left =
@@ -67,7 +116,14 @@ void qn_judge_drained(const struct qn_judge_input *in, struct qn_finding *ret_fi
     if (end == NULL) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "the history has no end");
     } else if (left > 0) {
-        name_those_left(&messages, left, ret_finding);
+        const struct message *kept = in->book != NULL ? all_kept_away(&messages) : NULL;
+        if (kept == NULL) {
+            name_those_left(&messages, left, ret_finding);
+        } else {
+            qn_finding_set_unexercised(ret_finding,
+                                       "rules broke each answer with a message that is left");
+            qn_finding_witness(ret_finding, kept->last_seq);
+        }
     }
     qn_table_done(&messages);
 }

@@ -92,6 +92,18 @@ bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_
             (in->retry_queue.len > 0 && qn_str_equal(event->queue, in->retry_queue)));
 }
 
+bool qn_judge_spoils_answer(const struct qn_check_event *fault)
+{
+    static const char *const codes[] = {"reset", "close", "truncate", "garbage", "html"};
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (qn_str_equal(fault->code, qn_str_from_cstr(codes[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool qn_judge_settles(const struct qn_judge_input *in, const struct qn_check_event *event)
 {
     if (event->kind == QN_CHECK_WORK_COMMIT) {

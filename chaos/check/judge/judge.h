@@ -182,6 +182,8 @@ const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs)
 /* A message of the consumer to its output or retry queue that nobody can tell from the others: it
  * has no idempotencyKey. */
 bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_event *event);
+/* The fault leaves no answer that a client can read. */
+bool qn_judge_spoils_answer(const struct qn_check_event *fault);
 /* The message can never succeed, as the load says. */
 bool qn_judge_is_poison(const struct qn_judge_input *in, struct qn_str key);
 /* Whether a text fits a pattern in which * at the end stands for any ending. */
