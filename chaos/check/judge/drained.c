@@ -2,11 +2,14 @@
  * kept each answer with what is left from the consumer, it was not put to the test. */
 #include "chaos/check/judge/book.h"
 
+enum { LAPSES_KEPT_AWAY = 2 }; /* so many visibility timeouts before the end */
+
 struct message {
     struct qn_str name;
     struct qn_str grp;
     int64_t leases;
     uint64_t last_seq;
+    int64_t granted_ms; /* the last lease */
     bool in_queue;
     bool is_delivered; /* some answer brought it */
 };
@@ -29,6 +32,7 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages,
     message->last_seq = event->seq;
     message->leases += event->kind == QN_CHECK_LEASE_GRANT;
     message->grp = qn_str_is_none(message->grp) ? event->grp : message->grp;
+    message->granted_ms = event->kind == QN_CHECK_LEASE_GRANT ? event->vt : message->granted_ms;
     if (event->kind == QN_CHECK_LEASE_GRANT && in->book != NULL) {
         message->is_delivered = message->is_delivered || is_delivered(in->book, event);
     }
@@ -37,15 +41,17 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages,
     message->in_queue = event->kind < QN_CHECK_MSG_DELETE || event->kind > QN_CHECK_MSG_EXPIRE;
 }
 
-/* It was received, and never arrived. */
-static bool was_kept_away(const struct message *message)
+/* It was received, and never arrived. Who has not asked again since the lease lapsed has given up:
+ * that is no rule's doing. */
+static bool was_kept_away(const struct message *message, int64_t since_ms)
 {
-    return message->in_queue && message->leases > 0 && !message->is_delivered;
+    return message->in_queue && message->leases > 0 && !message->is_delivered &&
+           message->granted_ms >= since_ms;
 }
 
 /* What stands behind such a message in its group could not be received either. NULL: the consumer
  * has had one of those left, or could have. */
-static const struct message *all_kept_away(const struct qn_table *messages)
+static const struct message *all_kept_away(const struct qn_table *messages, int64_t since_ms)
 {
     const struct message *first = NULL;
     struct qn_table blocked; /* bool, by group */
@@ -54,7 +60,7 @@ static const struct message *all_kept_away(const struct qn_table *messages)
     qn_table_init(&blocked, sizeof(bool));
     for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
         const struct message *message = item->value;
-        if (was_kept_away(message)) {
+        if (was_kept_away(message, since_ms)) {
             first = first != NULL ? first : message;
             if (!qn_str_is_none(message->grp)) {
                 *(bool *)qn_table_at(&blocked, message->grp) = true;
@@ -65,7 +71,7 @@ static const struct message *all_kept_away(const struct qn_table *messages)
         const struct message *message = item->value;
         bool is_behind = message->leases == 0 && !qn_str_is_none(message->grp) &&
                          qn_table_find(&blocked, message->grp) != NULL;
-        is_all = is_all && (!message->in_queue || was_kept_away(message) || is_behind);
+        is_all = is_all && (!message->in_queue || was_kept_away(message, since_ms) || is_behind);
     }
     qn_table_done(&blocked);
     return is_all ? first : NULL;
@@ -116,7 +122,8 @@ void qn_judge_drained(const struct qn_judge_input *in, struct qn_finding *ret_fi
     if (end == NULL) {
         qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE, "the history has no end");
     } else if (left > 0) {
-        const struct message *kept = in->book != NULL ? all_kept_away(&messages) : NULL;
+        int64_t since_ms = end->vt - LAPSES_KEPT_AWAY * in->visibility_ms;
+        const struct message *kept = in->book != NULL ? all_kept_away(&messages, since_ms) : NULL;
         if (kept == NULL) {
             name_those_left(&messages, left, ret_finding);
         } else {
