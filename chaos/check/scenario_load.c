@@ -2,7 +2,7 @@
  *
  *   OUTCOME [count=N] [work=EXPR] [fails=N|always] [groups=N | group=NAME] [copies=N] [versions=N]
  *           [at=EXPR | back=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME]
- * [ref=stored|missing|changed] */
+ *           [ref=stored|missing|changed] */
 #include "chaos/check/scenario_reader.h"
 #include "server/model/limits.h"
 

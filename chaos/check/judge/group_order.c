@@ -48,9 +48,7 @@ void qn_judge_group_order(const struct qn_judge_input *in, struct qn_finding *re
 {
     struct qn_groups groups;
 
-    if (in->level < QN_LEVEL_SINK && in->skips_in_group) {
-        qn_finding_set(ret_finding, QN_RESULT_NOT_OBSERVABLE,
-                       "needs the effect sink, as a group goes on behind a failure");
+    if (!qn_groups_are_seen(in, ret_finding)) {
         return;
     }
     qn_groups_init(&groups, in);

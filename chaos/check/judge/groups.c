@@ -44,6 +44,16 @@ struct qn_group_message *qn_groups_find(const struct qn_groups *groups,
     return found != NULL ? *found : NULL;
 }
 
+bool qn_groups_are_seen(const struct qn_judge_input *in, struct qn_finding *finding)
+{
+    if (in->level >= QN_LEVEL_SINK || !in->skips_in_group) {
+        return true;
+    }
+    qn_finding_set(finding, QN_RESULT_NOT_OBSERVABLE,
+                   "needs the effect sink, as a group goes on behind a failure");
+    return false;
+}
+
 void qn_groups_init(struct qn_groups *groups, const struct qn_judge_input *in)
 {
     *groups = (struct qn_groups){.in = in};

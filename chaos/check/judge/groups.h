@@ -29,6 +29,9 @@ struct qn_groups {
     struct qn_arena arena;
 };
 
+/* False, and the finding says why: who goes on behind a failure shows his order at the sink alone.
+ */
+bool qn_groups_are_seen(const struct qn_judge_input *in, struct qn_finding *finding);
 /* All that was sent to the source queue with a group; nothing is begun or finished so far. */
 void qn_groups_init(struct qn_groups *groups, const struct qn_judge_input *in);
 void qn_groups_done(struct qn_groups *groups);
