@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "chaos/check/report/report.h"
 
@@ -24,6 +25,16 @@ static bool is_one_of(struct qn_str word, const char *const *words, size_t count
     return false;
 }
 
+/* A count in a phase, which is as long as something takes. */
+static bool is_count_in_phase(struct qn_str text)
+{
+    struct qn_str rest;
+    struct qn_str arguments = qn_str_cut(text, ')', &rest);
+
+    return arguments.len > 0 && arguments.ptr[0] == '(' &&
+           memchr(arguments.ptr, ',', arguments.len) != NULL;
+}
+
 static bool is_timed(struct qn_str text)
 {
     struct qn_str rest;
@@ -37,8 +48,9 @@ static bool is_timed(struct qn_str text)
         while (end < text.len && isalpha((unsigned char)text.ptr[end]) != 0) {
             end++;
         }
-        if (is_one_of(qn_str(text.ptr + i, end - i), timed_words,
-                      sizeof(timed_words) / sizeof(timed_words[0]))) {
+        struct qn_str word = qn_str(text.ptr + i, end - i);
+        if (is_one_of(word, timed_words, sizeof(timed_words) / sizeof(timed_words[0])) ||
+            (qn_str_equal(word, QN_STR("count")) && is_count_in_phase(qn_str_from(text, end)))) {
             return true;
         }
         i = end > i ? end : i + 1;

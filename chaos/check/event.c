@@ -32,6 +32,7 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_LOOKUP] = "lookup",
     [QN_CHECK_FETCH] = "fetch",
     [QN_CHECK_PROC] = "proc",
+    [QN_CHECK_BUSY] = "busy",
     [QN_CHECK_EFFECT_COUNT] = "effect.count",
     [QN_CHECK_LOG] = "log",
     [QN_CHECK_LETTER] = "letter",

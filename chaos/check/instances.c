@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "chaos/check/declared.h"
+#include "chaos/check/judge/busy.h"
 #include "chaos/check/process.h"
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
@@ -197,6 +198,7 @@ void qn_instance_signal(struct qn_running *run, struct qn_instance *instance, in
         }
         if (number == SIGTERM && instance->kill_at_ms == 0) {
             instance->kill_at_ms = qn_clock_monotonic_ms() + grace_of(run);
+            instance->prolonged_ms = 0;
         }
     }
 }
@@ -313,6 +315,7 @@ void qn_instances_stop(struct qn_running *run)
 {
     int64_t now_ms = qn_clock_monotonic_ms();
     int64_t end_ms = now_ms + grace_of(run);
+    int64_t last_ms = end_ms + qn_busy_grace_limit_ms(run->terms.in.grace_ms);
     int64_t next_push_ms = now_ms + FIRST_PUSH_MS;
     size_t running = 0;
 
@@ -324,6 +327,8 @@ void qn_instances_stop(struct qn_running *run)
     }
     while (running > 0 && qn_clock_monotonic_ms() < end_ms) {
         running = 0;
+        end_ms += qn_running_note_waits(run, qn_clock_monotonic_ms());
+        end_ms = end_ms < last_ms ? end_ms : last_ms;
         for (size_t i = 0; i < run->instance_count; i++) {
             struct qn_instance *instance = &run->instances[i];
             int status;

@@ -206,6 +206,10 @@ static bool do_step(struct qn_running *run, const struct qn_fault_step *step, st
     case QN_DO_AFTER:
     case QN_DO_RESTART: /* comes with the crash before it */
         return true;
+    case QN_DO_REDRIVE:
+        let_server_act(run, step);
+        run->redriven_ms = qn_recorder_now_ms(&run->recorder);
+        return true;
     default:
         let_server_act(run, step);
         return true;

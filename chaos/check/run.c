@@ -296,7 +296,9 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms)
      * count. */
     int64_t slow_ms = run->progress_ms + 2 * run->terms.in.visibility_ms + SLOW_MESSAGE_MS;
     slow_ms = slow_ms < SLOW_TIMES_MAX * limit_ms ? slow_ms : SLOW_TIMES_MAX * limit_ms;
-    return since_ready_ms(run) - run->paused_ms > (slow_ms > limit_ms ? slow_ms : limit_ms);
+    int64_t busy_ms = run->busy_ms < limit_ms ? run->busy_ms : limit_ms;
+    return since_ready_ms(run) - run->paused_ms - busy_ms >
+           (slow_ms > limit_ms ? slow_ms : limit_ms);
 }
 
 static void note_progress(struct qn_running *run)
@@ -342,8 +344,9 @@ static void tell_progress(struct qn_running *run, int64_t now_ms)
     }
 }
 
-/* The time for draining counts from the last message, or from the return of the queue that it waits
- * for; a consumer that asks for longer leases takes longer. */
+/* The time for draining counts from the last message, from the return of the queue that it waits
+ * for, or from the redrive of its dead letters; a consumer that asks for longer leases takes
+ * longer. */
 static int64_t limit_of(const struct qn_running *run)
 {
     struct qn_terms terms = run->terms;
@@ -352,6 +355,8 @@ static int64_t limit_of(const struct qn_running *run)
     int64_t back_ms = run->was_queue_deleted ? run->queue_back_ms - run->ready_virtual_ms : 0;
 
     last_ms = last_ms > back_ms ? last_ms : back_ms;
+    int64_t redriven_ms = run->redriven_ms - run->ready_virtual_ms;
+    last_ms = last_ms > redriven_ms ? last_ms : redriven_ms;
     terms.in.history = &terms.nothing;
     if (learned->overrides_visibility && learned->visibility_ms > terms.in.visibility_ms) {
         terms.in.visibility_ms = learned->visibility_ms;
@@ -366,7 +371,7 @@ static void set_limits(struct qn_running *run)
 {
     run->limit_ms = limit_of(run);
     run->give_up_at_ms = run->begin_ms + 2 * run->options->startup_ms +
-                         SLOW_TIMES_MAX * run->limit_ms + GIVE_UP_MORE_MS;
+                         (SLOW_TIMES_MAX + 1) * run->limit_ms + GIVE_UP_MORE_MS;
 }
 
 /* The queue, and messages, that come while the consumer runs. */
@@ -422,8 +427,13 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
     if (!reap(run, err) || !poll_trace(run, now_ms, err)) {
         return false;
     }
+    (void)qn_running_note_waits(run, now_ms);
+    int64_t redriven_ms = run->redriven_ms;
     if (!qn_running_carry_out(run, err) || !restart(run, now_ms, err)) {
         return false;
+    }
+    if (run->redriven_ms != redriven_ms) {
+        set_limits(run);
     }
     note_readiness(run, now_ms);
     if (!send_due(run, now_ms, err)) {

@@ -6,6 +6,7 @@
 #include "chaos/check/load.h"
 #include "chaos/check/log.h"
 #include "chaos/check/options.h"
+#include "chaos/check/processor.h"
 #include "chaos/check/profile.h"
 #include "chaos/check/ready.h"
 #include "chaos/check/run.h"
@@ -30,6 +31,7 @@ struct qn_instance {
     int64_t respawn_at_ms;   /* it is started again */
     int64_t continue_at_ms;  /* it was stopped, and goes on */
     int64_t kill_at_ms;      /* its grace period is over */
+    int64_t prolonged_ms;    /* of that, what the machine is to blame for */
     int64_t respawn_wait_ms; /* a rule says when it comes back after its end; below 0: none does */
     struct qn_log_reader log;
     size_t log_seen; /* events of the history up to which its lines were looked at */
@@ -76,6 +78,7 @@ struct qn_running {
     int64_t queue_wait_ms;  /* from the first start until it is made */
     bool was_queue_deleted; /* once its first load was done */
     int64_t queue_back_ms;  /* virtual: then it is made again */
+    int64_t redriven_ms;    /* virtual: a rule moved dead letters back into it; 0: none did */
     /* Course of events. */
     int64_t first_spawn_ms;   /* monotonic */
     size_t starts;            /* of a function, up to its first question for an event */
@@ -92,6 +95,10 @@ struct qn_running {
     int64_t next_trace_ms;     /* monotonic */
     int64_t next_count_ms;     /* monotonic */
     int64_t last_pass_ms;
+    struct qn_processor_waits waits;
+    int64_t next_look_ms;                /* monotonic: for who waits for a processor */
+    int64_t waited_ms;                   /* ... and what was not told so far */
+    int64_t busy_ms;                     /* ... and what was, all of it */
     int64_t visible, in_flight, delayed; /* of the source queue, when last asked */
     int trace_failures;
     char trouble[400];     /* of a command of the user's; empty: none */
@@ -231,6 +238,10 @@ QN_MUST_CHECK bool qn_instances_spawn_more(struct qn_running *run, size_t count,
                                            struct qn_error *err);
 /* What has fallen due: goes on, is killed, is started again. */
 QN_MUST_CHECK bool qn_instances_tick(struct qn_running *run, int64_t now_ms, struct qn_error *err);
+/* waits.c: looks now and then at how long the consumer and the server waited for a processor. What
+ * is worth telling is an event, which is returned in ms, and gives so much more time to instances
+ * that were told to end. */
+int64_t qn_running_note_waits(struct qn_running *run, int64_t now_ms);
 /* SIGTERM, the grace period, SIGKILL. */
 void qn_instances_stop(struct qn_running *run);
 

@@ -310,6 +310,18 @@ bool qn_server_advance(struct qn_server *server, int64_t by_ms, bool keeps_polls
     return ok;
 }
 
+/* A rule moved the server's clock: ours goes with it, or our events would stand in its past. */
+static void follow_clock(struct qn_server *server, const struct qn_check_event *event)
+{
+    struct qn_clock wall = qn_clock_system();
+    int64_t now_ms = event->detail->to + wall.now_ms(wall.state) - event->wt;
+
+    if (event->kind == QN_CHECK_CLOCK && event->detail->to != QN_EVENT_NO_INT &&
+        now_ms > qn_recorder_now_ms(server->recorder)) {
+        qn_recorder_set_clock(server->recorder, now_ms);
+    }
+}
+
 bool qn_server_read_trace(struct qn_server *server, struct qn_error *err)
 {
     struct qn_history *history = server->recorder->history;
@@ -329,6 +341,7 @@ bool qn_server_read_trace(struct qn_server *server, struct qn_error *err)
         if (history->events[i].seq > server->last_seq) {
             server->last_seq = history->events[i].seq;
         }
+        follow_clock(server, &history->events[i]);
     }
     quern_text_free(text);
     return ok;

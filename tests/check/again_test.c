@@ -41,7 +41,8 @@ Test(again, a_should_about_time_is_looked_at_twice)
     cr_expect(is_due("RECOVERY(all, V+R+5s)", NULL));
     cr_expect(is_due("rate(ReceiveMessage) <= 5", NULL));
     cr_expect(is_due("last(msg.delete) <= 8s", NULL));
-    cr_expect(is_due("SECOND", NULL)); /* by what its expression says */
+    cr_expect(is_due("count(work.commit,slow) >= 12", NULL)); /* of a phase, which takes its time */
+    cr_expect(is_due("SECOND", NULL));                        /* by what its expression says */
 }
 
 Test(again, one_about_something_else_is_not)
@@ -49,6 +50,7 @@ Test(again, one_about_something_else_is_not)
     cr_expect_not(is_due("ONCE", NULL));
     cr_expect_not(is_due("MATES", NULL));
     cr_expect_not(is_due("leases(k-001) >= 2", NULL));
+    cr_expect_not(is_due("count(work.commit) >= 12", NULL));
     cr_expect_not(is_due("BACKOFF", "ONCE")); /* it would be told in any case */
 }
 

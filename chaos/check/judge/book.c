@@ -1,5 +1,5 @@
 /* One pass over the history that ties leases, answers and runs of handlers together. */
-#include "chaos/check/judge/book.h"
+#include "chaos/check/judge/busy.h"
 
 #include <signal.h>
 
@@ -478,6 +478,7 @@ void qn_book_init(struct qn_book *book, const struct qn_judge_input *in)
     qn_table_init_for(&book->by_key, sizeof(struct qn_lease *), &in->history->texts);
     qn_table_init_for(&book->by_request, sizeof(struct request), &in->history->texts);
     qn_table_init(&book->by_run, sizeof(struct qn_handler *));
+    qn_busy_collect(book);
     for (size_t i = 0; i < in->history->count; i++) {
         feed(book, &in->history->events[i]);
     }

@@ -85,14 +85,16 @@ struct qn_book {
     struct qn_handler *last_ended_handler;
     struct qn_stop *stops;
     struct qn_stop *last_stop;
-    bool is_ended;              /* the mark of the end was seen */
-    struct qn_table by_handle;  /* struct qn_lease * */
-    struct qn_table by_message; /* struct qn_lease *: the newest */
-    struct qn_table by_key;     /* struct qn_lease *: the newest */
-    struct qn_table by_request; /* struct qn_lease *: the first that it granted */
-    struct qn_table by_run;     /* struct qn_handler * */
-    struct qn_str only;         /* the only instance, none when there are several */
-    uint64_t disturbed_seq;     /* the server was away here; 0: never */
+    bool is_ended;                      /* the mark of the end was seen */
+    struct qn_table by_handle;          /* struct qn_lease * */
+    struct qn_table by_message;         /* struct qn_lease *: the newest */
+    struct qn_table by_key;             /* struct qn_lease *: the newest */
+    struct qn_table by_request;         /* struct qn_lease *: the first that it granted */
+    struct qn_table by_run;             /* struct qn_handler * */
+    const struct qn_check_event **busy; /* in order: busy.h */
+    size_t busy_count;
+    struct qn_str only;     /* the only instance, none when there are several */
+    uint64_t disturbed_seq; /* the server was away here; 0: never */
 };
 
 /* in must live as long as the book. */

@@ -1,5 +1,5 @@
 /* EXIT-IN-GRACE: after SIGTERM the process ends by itself before the grace period is over. */
-#include "chaos/check/judge/book.h"
+#include "chaos/check/judge/busy.h"
 
 enum { MARGIN_MS = 250 };
 
@@ -10,20 +10,24 @@ enum { EARLY_MS = 100 };
 static void judge(const struct qn_judge_input *in, const struct qn_stop *stop, int64_t last_wt,
                   struct qn_finding *finding)
 {
-    int64_t limit_ms = stop->told->wt + in->grace_ms + in->slack_ms;
     const struct qn_check_event *ended = stop->killed != NULL ? stop->killed : stop->exit;
+    int64_t busy_ms = qn_busy_ms(in, stop->told->seq, ended != NULL ? ended->seq : UINT64_MAX,
+                                 qn_busy_grace_limit_ms(in->grace_ms));
+    int64_t limit_ms = stop->told->wt + in->grace_ms + in->slack_ms + busy_ms;
     int64_t ended_ms = ended != NULL ? ended->wt : last_wt;
 
     /* Killed earlier by a rule, or the history is over before the time is. */
     if (ended_ms < limit_ms + (stop->killed != NULL ? -EARLY_MS : MARGIN_MS)) {
         return;
     }
-    if (qn_finding_break(finding, QN_MUST, "%.*s got SIGTERM (seq %llu) and %s %lld ms later",
+    if (qn_finding_break(finding, QN_MUST,
+                         "%.*s got SIGTERM (seq %llu) and %s %lld ms later (the machine kept it "
+                         "waiting for %lld)",
                          QN_STR_ARG(stop->owner->name), (unsigned long long)stop->told->seq,
                          stop->killed != NULL ? "had to be killed"
                          : stop->exit != NULL ? "ended only"
                                               : "still ran",
-                         (long long)(ended_ms - stop->told->wt))) {
+                         (long long)(ended_ms - stop->told->wt), (long long)busy_ms)) {
         qn_finding_witness(finding, stop->told->seq);
         if (ended != NULL) {
             qn_finding_witness(finding, ended->seq);

@@ -1,6 +1,6 @@
 /* NO-GHOST-EXTEND: the visibility of a message is not extended any more once it was deleted or
  * given back. */
-#include "chaos/check/judge/book.h"
+#include "chaos/check/judge/busy.h"
 
 /* An extension that was on its way is no ghost. */
 enum { LATE_MS = 1000 };
@@ -54,7 +54,9 @@ static void judge(const struct qn_judge_input *in, struct facts *facts,
     const struct qn_check_event *known = qn_str_is_none(lease->ended->req) ? lease->ended
                                          : answer != NULL                  ? *answer
                                                                            : NULL;
-    if (known == NULL || arrived_ms - known->wt <= LATE_MS + in->slack_ms) {
+    if (known == NULL ||
+        arrived_ms - known->wt <=
+            LATE_MS + in->slack_ms + qn_busy_ms(in, known->seq, call->seq, in->visibility_ms)) {
         return;
     }
     if (qn_finding_break(finding, QN_MUST,

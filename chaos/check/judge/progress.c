@@ -2,7 +2,7 @@
  * being visible. WHICH: an outcome of the load, group=NAME, all, or a key; * at its end stands for
  * any ending. Without the sink a message is finished when its delete is asked for: that the delete
  * is lost is no fault of who sent it. */
-#include "chaos/check/judge/book.h"
+#include "chaos/check/judge/busy.h"
 
 /* Slack is at most this part of the bound: with more, one worker for all that should go side by
  * side would be in time. One that is said in leases has it too. What waits for the end of a lease
@@ -66,12 +66,17 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages, int
 }
 
 /* How long it took. */
-static int64_t judge(struct qn_str key, const struct message *message, int64_t bound_ms,
-                     int64_t end_ms, struct qn_finding *finding)
+static int64_t judge(const struct qn_judge_input *in, struct qn_str key,
+                     const struct message *message, int64_t bound_ms, int64_t end_ms,
+                     struct qn_finding *finding)
 {
     int64_t finished_ms = message->finished != NULL ? message->finished->vt : end_ms;
     int64_t took_ms = finished_ms - message->visible_at_ms;
 
+    if (took_ms > bound_ms) {
+        uint64_t by_seq = message->finished != NULL ? message->finished->seq : UINT64_MAX;
+        bound_ms += qn_busy_ms(in, message->sent_seq, by_seq, bound_ms);
+    }
     if (took_ms <= bound_ms) {
         return took_ms;
     }
@@ -135,7 +140,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
         const struct message *message = item->value;
         if (message->is_sent && qn_tally_selects(in->tally, which, item->key)) {
             count++;
-            int64_t took_ms = judge(item->key, message, bound_ms, end_ms, ret_finding);
+            int64_t took_ms = judge(in, item->key, message, bound_ms, end_ms, ret_finding);
             slowest_ms = took_ms > slowest_ms ? took_ms : slowest_ms;
         }
     }

@@ -1,5 +1,5 @@
 /* QUIET: a consumer that was told to end asks for no more messages. */
-#include "chaos/check/judge/book.h"
+#include "chaos/check/judge/busy.h"
 
 /* To notice the signal. */
 enum { NOTICE_MS = 1000 };
@@ -46,7 +46,9 @@ void qn_judge_quiet(const struct qn_judge_input *in, struct qn_finding *ret_find
             continue;
         }
         const struct qn_stop *stop = stop_of(in, event);
-        if (stop == NULL || event->wt - stop->told->wt <= NOTICE_MS + in->slack_ms) {
+        if (stop == NULL || event->wt - stop->told->wt <=
+                                NOTICE_MS + in->slack_ms +
+                                    qn_busy_ms(in, stop->told->seq, event->seq, in->grace_ms)) {
             continue;
         }
         if (qn_finding_break(ret_finding, QN_MUST,
