@@ -75,6 +75,11 @@ bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_eve
            qn_judge_fits(event->action, action) && !qn_str_equal(event->instance, in->self);
 }
 
+bool qn_judge_asks_to_delete(const struct qn_judge_input *in, const struct qn_check_event *event)
+{
+    return event->kind == QN_CHECK_API_IN && qn_judge_is_call(in, event, QN_STR("DeleteMessage*"));
+}
+
 /* Its own way to say that the message goes on elsewhere. */
 static bool is_own_copy(const struct qn_judge_input *in, const struct qn_check_event *event)
 {

@@ -86,8 +86,7 @@ struct qn_group_message *qn_groups_of_request(const struct qn_groups *groups,
 
 bool qn_groups_note_request(const struct qn_groups *groups, const struct qn_check_event *call)
 {
-    if (groups->in->level >= QN_LEVEL_SINK || call->kind != QN_CHECK_API_IN ||
-        !qn_judge_is_call(groups->in, call, QN_STR("DeleteMessage*"))) {
+    if (groups->in->level >= QN_LEVEL_SINK || !qn_judge_asks_to_delete(groups->in, call)) {
         return false;
     }
     for (size_t i = 0; i < call->detail->handle_count; i++) {

@@ -168,6 +168,8 @@ bool qn_judge_is_state(const struct qn_check_event *event);
 /* A call of the consumer's, of this action (all that begin so when it ends in a star). */
 bool qn_judge_is_call(const struct qn_judge_input *in, const struct qn_check_event *event,
                       struct qn_str action);
+/* The request, not the answer, of a DeleteMessage or DeleteMessageBatch of the consumer's. */
+bool qn_judge_asks_to_delete(const struct qn_judge_input *in, const struct qn_check_event *event);
 /* From here on there is something to show for the message k: an effect, a record of the consumer's,
  * or a copy that it sent to the dead-letter queue or to its own retry queue. A step is on the way
  * to an effect: it is enough only of a consumer that has steps alone. */

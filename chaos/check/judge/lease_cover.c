@@ -70,8 +70,7 @@ static void judge_deletes(const struct qn_judge_input *in, struct qn_finding *fi
     qn_table_init_for(&asked, sizeof(bool), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind != QN_CHECK_API_IN ||
-            !qn_judge_is_call(in, event, QN_STR("DeleteMessage*"))) {
+        if (!qn_judge_asks_to_delete(in, event)) {
             continue;
         }
         for (size_t j = 0; j < event->detail->handle_count; j++) {

@@ -74,8 +74,7 @@ void qn_judge_newest_handle(const struct qn_judge_input *in, struct qn_finding *
     qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_API_IN &&
-            qn_judge_is_call(in, event, QN_STR("DeleteMessage*"))) {
+        if (qn_judge_asks_to_delete(in, event)) {
             note_call(in, &messages, event);
         } else if (event->kind == QN_CHECK_MSG_DELETE && !event->undone &&
                    !qn_str_is_none(event->mid)) {

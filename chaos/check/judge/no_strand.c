@@ -23,7 +23,7 @@ static bool gives_up(const struct qn_judge_input *in, const struct qn_check_even
     bool is_return = qn_judge_is_call(in, call, QN_STR("ChangeMessageVisibility*")) &&
                      detail->visibility >= 0 && detail->visibility * 1000 <= SOON_MS;
 
-    if (!is_return && !qn_judge_is_call(in, call, QN_STR("DeleteMessage*"))) {
+    if (!is_return && !qn_judge_asks_to_delete(in, call)) {
         return false;
     }
     for (size_t i = 0; i < detail->handle_count; i++) {

@@ -34,8 +34,7 @@ static void finish(struct qn_table *messages, struct qn_str key, const struct qn
 static void note_request(const struct qn_judge_input *in, struct qn_table *messages,
                          const struct qn_check_event *call)
 {
-    if (in->level >= QN_LEVEL_SINK || call->kind != QN_CHECK_API_IN ||
-        !qn_judge_is_call(in, call, QN_STR("DeleteMessage*"))) {
+    if (in->level >= QN_LEVEL_SINK || !qn_judge_asks_to_delete(in, call)) {
         return;
     }
     for (size_t i = 0; i < call->detail->handle_count; i++) {
