@@ -1,5 +1,6 @@
 """How long a consumer has for a scenario."""
 import json
+import os
 import pathlib
 import sys
 
@@ -48,3 +49,14 @@ def test_the_clock_of_the_sink_goes_with_the_one_that_a_rule_moves(tmp_path):
     (begun,) = [event for event in events if event["kind"] == "work.begin"]
     (done,) = [event for event in events if event["kind"] == "work.commit"]
     assert done["vt"] - begun["vt"] >= 101000
+
+
+def test_what_a_busy_machine_takes_is_in_the_trace(tmp_path):
+    """Two that share a processor wait for each other."""
+    spin = "taskset -c %d sh -c 'while :; do :; done' & " % min(os.sched_getaffinity(0))
+    (tmp_path / "own.json").write_text(json.dumps(scenario(load=["ok count=2 work=500ms"])))
+    answer = run("check", "--scenario", "own.json", "--only", "my.redrive", "--keep", "kept", "--", "sh", "-c",
+                 spin + spin + 'exec "$@"', "sh", *WORKER, cwd=tmp_path, timeout_s=120)
+    assert answer.returncode == 0, answer.stdout
+    events = [json.loads(line) for line in (tmp_path / "kept/my.redrive.jsonl").read_text().splitlines()[1:]]
+    assert sum(event["n"] for event in events if event["kind"] == "busy") >= 50
