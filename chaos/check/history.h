@@ -46,8 +46,8 @@ enum qn_check_kind {
     QN_CHECK_LOOKUP,      /* the consumer asked whether there is an effect for k: status */
     QN_CHECK_FETCH,       /* the consumer asked for what the message of k points to: status */
     QN_CHECK_PROC,        /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
-    QN_CHECK_BUSY,        /* a thread of the consumer, or of the server, waited n ms for a processor
-                             since the last such event, or the time before that was looked at */
+    QN_CHECK_BUSY,        /* since the event of this kind before it, a thread of the consumer, or of
+                             the server, was ready to run for n ms and had no processor */
     QN_CHECK_EFFECT_COUNT, /* at the end, by the effects command: k, count */
     QN_CHECK_LOG,          /* the consumer printed a line: instance, reason */
     QN_CHECK_LETTER, /* at the end, a message mid in the dead-letter queue: the message k that it is

@@ -48,7 +48,7 @@ def test_the_clock_of_the_sink_goes_with_the_one_that_a_rule_moves(tmp_path):
     events = [json.loads(line) for line in (tmp_path / "kept/my.redrive.jsonl").read_text().splitlines()[1:]]
     (begun,) = [event for event in events if event["kind"] == "work.begin"]
     (done,) = [event for event in events if event["kind"] == "work.commit"]
-    assert done["vt"] - begun["vt"] > 100000  # of two clocks: to some milliseconds
+    assert done["vt"] - begun["vt"] >= 100990  # by two clocks, which agree to some milliseconds
 
 
 def test_what_a_busy_machine_takes_is_in_the_trace(tmp_path):

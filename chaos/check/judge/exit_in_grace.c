@@ -20,14 +20,15 @@ static void judge(const struct qn_judge_input *in, const struct qn_stop *stop, i
     if (ended_ms < limit_ms + (stop->killed != NULL ? -EARLY_MS : MARGIN_MS)) {
         return;
     }
-    if (qn_finding_break(finding, QN_MUST,
-                         "%.*s got SIGTERM (seq %llu) and %s %lld ms later (the machine kept it "
-                         "waiting for %lld)",
-                         QN_STR_ARG(stop->owner->name), (unsigned long long)stop->told->seq,
-                         stop->killed != NULL ? "had to be killed"
-                         : stop->exit != NULL ? "ended only"
-                                              : "still ran",
-                         (long long)(ended_ms - stop->told->wt), (long long)busy_ms)) {
+    if (qn_finding_break(
+            finding, QN_MUST,
+            "%.*s got SIGTERM (seq %llu) and %s %lld ms later (%lld ms of them without "
+            "a processor)",
+            QN_STR_ARG(stop->owner->name), (unsigned long long)stop->told->seq,
+            stop->killed != NULL ? "had to be killed"
+            : stop->exit != NULL ? "ended only"
+                                 : "still ran",
+            (long long)(ended_ms - stop->told->wt), (long long)busy_ms)) {
         qn_finding_witness(finding, stop->told->seq);
         if (ended != NULL) {
             qn_finding_witness(finding, ended->seq);
