@@ -2,6 +2,7 @@
 tells what is in the store."""
 import json
 import pathlib
+import re
 import sys
 
 import pytest
@@ -104,6 +105,9 @@ def test_a_scenario_about_a_message_that_always_fails_needs_such_a_body(shop):
 def test_what_only_the_sink_can_do_is_left_out(shop):
     seen, _ = check(shop, only=["base.ack-after-effect", "payload.reference", "poison.crashes-consumer"], code=3)
     assert "needs the effect sink" in seen["base.ack-after-effect"]["reason"]
+    assert {one["verdict"] for one in seen.values()} == {"SKIP"}
+    assert re.fullmatch("needs the effect sink, where the work on a message that kills never ends, and this consumer was "
+                        "done with it after [01] of 4 kills", seen["poison.crashes-consumer"]["reason"])
 
 
 def test_without_the_command_effects_are_not_seen(shop):

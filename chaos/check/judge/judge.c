@@ -263,24 +263,6 @@ static void conclude(struct qn_judgement *judgement, enum qn_outcome outcome, co
     va_end(args);
 }
 
-/* What is about extensions says nothing about a consumer that makes none, unless it said so. */
-static bool never_extends(const struct qn_judge_input *in, const json_t *needs)
-{
-    const char *said = json_string_value(qn_declaration(in->declared, QN_STR("heartbeat")));
-
-    if (!qn_json_text_is_in(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
-        return false;
-    }
-    for (size_t i = 0; i < in->history->count; i++) {
-        const struct qn_check_event *event = &in->history->events[i];
-        if (event->kind == QN_CHECK_API_IN &&
-            qn_judge_is_call(in, event, QN_STR("ChangeMessageVisibility*"))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void conclude_unfired(struct qn_judgement *judgement, const struct qn_planned_fault *fault)
 {
     if (fault->vain > 0) {
@@ -318,10 +300,17 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
     }
     for (size_t i = 0; i < judgement->fault_count; i++) {
         const struct qn_planned_fault *fault = &judgement->faults[i];
-        if (fault->fired < fault->planned && never_extends(in, needs)) {
+        if (fault->fired < fault->planned && qn_judge_never_extends(in, needs)) {
             conclude(judgement, QN_OUTCOME_SKIP,
                      "needs a consumer that extends the visibility of its messages, and this one "
                      "never did (--heartbeat yes says otherwise)");
+            return true;
+        }
+        if (fault->fired < fault->planned && qn_judge_was_done_before_kill(in)) {
+            conclude(judgement, QN_OUTCOME_SKIP,
+                     "needs the effect sink, where the work on a message that kills never ends, "
+                     "and this consumer was done with it after %lld of %lld kills",
+                     (long long)fault->fired, (long long)fault->planned);
             return true;
         }
         if (fault->fired < fault->planned) {
@@ -369,7 +358,7 @@ static bool is_without_norm(struct qn_judgement *judgement, const struct qn_judg
             return true;
         }
     }
-    if (never_extends(in, needs)) {
+    if (qn_judge_never_extends(in, needs)) {
         conclude(
             judgement, QN_OUTCOME_INFO,
             "no lease was extended, so this says nothing of extensions (--heartbeat yes says that "

@@ -181,6 +181,11 @@ bool qn_judge_is_ready(const struct qn_history *history);
 bool qn_judge_never_started(const struct qn_judge_input *in, char *ret_text, size_t size);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
+/* What is about extensions says nothing about a consumer that makes none, unless it said so. */
+bool qn_judge_never_extends(const struct qn_judge_input *in, const json_t *needs);
+/* Without the effect sink the work of a message that kills lasts as long as the consumer's own:
+ * whether it was over, and the message deleted. Then nothing was there to be killed. */
+bool qn_judge_was_done_before_kill(const struct qn_judge_input *in);
 /* A message of the consumer to its output or retry queue that nobody can tell from the others: it
  * has no idempotencyKey. */
 bool qn_judge_is_unnamed(const struct qn_judge_input *in, const struct qn_check_event *event);

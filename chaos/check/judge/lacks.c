@@ -1,4 +1,6 @@
 /* What a scenario is about and a consumer turned out not to do: then there is nothing to judge. */
+#include <string.h>
+
 #include "chaos/check/json_text.h"
 #include "chaos/check/judge/judge.h"
 
@@ -53,4 +55,39 @@ const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs)
                "messages are matched, and some had none";
     }
     return NULL;
+}
+
+bool qn_judge_never_extends(const struct qn_judge_input *in, const json_t *needs)
+{
+    const char *said = json_string_value(qn_declaration(in->declared, QN_STR("heartbeat")));
+
+    if (!qn_json_text_is_in(needs, "heartbeat") || (said != NULL && strcmp(said, "yes") == 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_API_IN &&
+            qn_judge_is_call(in, event, QN_STR("ChangeMessageVisibility*"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool qn_judge_was_done_before_kill(const struct qn_judge_input *in)
+{
+    struct qn_table bombs;
+    bool is_deleted = false;
+
+    qn_table_init_for(&bombs, sizeof(bool), &in->history->texts);
+    for (size_t i = 0; in->level < QN_LEVEL_SINK && !is_deleted && i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        if (event->kind == QN_CHECK_LOAD && qn_str_equal(event->what, QN_STR("bomb"))) {
+            (void)qn_table_at_kept(&bombs, event->k);
+        }
+        is_deleted = event->kind == QN_CHECK_MSG_DELETE && !event->undone &&
+                     qn_judge_on_source(in, event) && qn_table_find_kept(&bombs, event->k) != NULL;
+    }
+    qn_table_done(&bombs);
+    return is_deleted;
 }
