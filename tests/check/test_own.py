@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from commands import refused, run
+from exchange import process
 
 WORKER = pathlib.Path(__file__).resolve().parent / "own/worker.py"
 SCENARIOS = ("base.drain-and-profile", "std.delete-lost", "std.crash-after-receive", "std.duplicate-while-inflight",
@@ -144,3 +145,16 @@ def test_mistakes_are_told_before_the_run(shop):
     assert "takes UTF-8" in complaint("--body", "slow=bytes")
     assert "needs {{id}}" in complaint("--body", "good=plain.json")
     assert "--queue-name takes" in complaint("--queue-name", "my queue")
+
+
+def test_the_shell_script_of_the_guide_is_right(tmp_path):
+    guide = (pathlib.Path(__file__).resolve().parents[2] / "chaos/check/declarations.md").read_text()
+    for name in ("work.sh", "effects.sh"):
+        (block,) = re.findall("```sh\n(# %s:.*?)```" % re.escape(name), guide, re.DOTALL)
+        (tmp_path / name).write_text(block)
+    answer = run("check", "-j", "3", "--effects-cmd", "sh effects.sh", "--json", "report.json",
+                 *(word for name in (*SCENARIOS, "poison.crashes-consumer") for word in ("--only", name)),
+                 "--", process.program(), "consume", "{queue_url}", "--", "sh", "work.sh", cwd=tmp_path, timeout_s=300)
+    seen = {one["id"]: one["verdict"] for one in json.loads((tmp_path / "report.json").read_text())["scenarios"]}
+    assert seen == {**dict.fromkeys(SCENARIOS, "PASS"), "poison.crashes-consumer": "SKIP"}, answer.stdout
+    assert answer.returncode == 0 and "observed semantics: effectively-once\n" in answer.stdout

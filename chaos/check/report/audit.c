@@ -75,7 +75,7 @@ static void audit_lease(struct qn_card *card, const struct qn_profile *p)
     row->is_duration = true;
     SAY(row->seen, "%.3g s (%s), %s", seconds(p->visibility_ms),
         p->overrides_visibility ? "its own" : "the queue's",
-        has_beat ? "extended" : "not extended");
+        has_beat ? "extended" : "none extended here");
     if (has_beat) {
         SAY(row->text, "a heartbeat each %.3g s for a lease of %.3g s%s", seconds(p->heartbeat_ms),
             seconds(p->visibility_ms),
