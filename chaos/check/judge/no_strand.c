@@ -39,10 +39,12 @@ static bool gives_up(const struct qn_judge_input *in, const struct qn_check_even
 static bool is_taken_for_done(const struct qn_judge_input *in, const struct qn_lease *lease,
                               uint64_t before_seq)
 {
+    const struct qn_check_event *end = in->history->events + in->history->count;
     const struct qn_check_event *call = NULL;
 
-    for (size_t i = 0; i < in->history->count && in->history->events[i].seq < before_seq; i++) {
-        const struct qn_check_event *event = &in->history->events[i];
+    /* The handle was not there before the grant: nobody can have given it up. */
+    for (const struct qn_check_event *event = lease->grant; event < end && event->seq < before_seq;
+         event++) {
         if (event->kind == QN_CHECK_API_IN && gives_up(in, event, lease->grant->h)) {
             call = event;
         } else if (event->kind == QN_CHECK_FAULT && call != NULL &&
