@@ -3,6 +3,7 @@
  * any ending. Without the sink a message is finished when its delete is asked for: that the delete
  * is lost is no fault of who sent it. */
 #include "chaos/check/judge/busy.h"
+#include "chaos/check/judge/pace.h"
 
 /* Slack is at most this part of the bound: with more, one worker for all that should go side by
  * side would be in time. One that is said in leases has it too. What waits for the end of a lease
@@ -64,17 +65,28 @@ static void note(const struct qn_judge_input *in, struct qn_table *messages, int
     }
 }
 
+/* What is no fault of the consumer's, or no wrong: a busy machine, and a slow program that was at
+ * work on others meanwhile. Each doubles the bound at most. */
+static int64_t allowance_ms(const struct qn_judge_input *in, const struct message *message,
+                            int64_t bound_ms, int64_t pace_ms)
+{
+    uint64_t by_seq = message->finished != NULL ? message->finished->seq : UINT64_MAX;
+    int64_t slow_ms = pace_ms > 0 ? pace_ms * qn_pace_count(in, message->sent_seq, by_seq) : 0;
+
+    return qn_busy_ms(in, message->sent_seq, by_seq, bound_ms) +
+           (slow_ms < bound_ms ? slow_ms : bound_ms);
+}
+
 /* How long it took. */
 static int64_t judge(const struct qn_judge_input *in, struct qn_str key,
-                     const struct message *message, int64_t bound_ms, int64_t end_ms,
-                     struct qn_finding *finding)
+                     const struct message *message, int64_t bound_ms, int64_t pace_ms,
+                     int64_t end_ms, struct qn_finding *finding)
 {
     int64_t finished_ms = message->finished != NULL ? message->finished->vt : end_ms;
     int64_t took_ms = finished_ms - message->visible_at_ms;
 
     if (took_ms > bound_ms) {
-        uint64_t by_seq = message->finished != NULL ? message->finished->seq : UINT64_MAX;
-        bound_ms += qn_busy_ms(in, message->sent_seq, by_seq, bound_ms);
+        bound_ms += allowance_ms(in, message, bound_ms, pace_ms);
     }
     if (took_ms <= bound_ms) {
         return took_ms;
@@ -131,6 +143,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
     bound_ms += slack_of(in, bound_ms);
     int64_t ready_at_ms = mark_ms(in->history, true);
     int64_t end_ms = mark_ms(in->history, false);
+    int64_t pace_ms = qn_pace_ms(in);
     qn_table_init_for(&messages, sizeof(struct message), &in->history->texts);
     for (size_t i = 0; i < in->history->count; i++) {
         note(in, &messages, ready_at_ms, &in->history->events[i]);
@@ -139,7 +152,7 @@ void qn_judge_progress(const struct qn_judge_input *in, struct qn_finding *ret_f
         const struct message *message = item->value;
         if (message->is_sent && qn_tally_selects(in->tally, which, item->key)) {
             count++;
-            int64_t took_ms = judge(in, item->key, message, bound_ms, end_ms, ret_finding);
+            int64_t took_ms = judge(in, item->key, message, bound_ms, pace_ms, end_ms, ret_finding);
             slowest_ms = took_ms > slowest_ms ? took_ms : slowest_ms;
         }
     }
