@@ -2,8 +2,6 @@
  * application's calls: what the SDK tries again by itself has the same invocation id. */
 #include "chaos/check/judge/book.h"
 
-#include <stdlib.h>
-
 enum {
     APPLICATION_PER_S = 10, /* per poller */
     HTTP_PER_S = 50,        /* per instance */
@@ -38,25 +36,6 @@ struct state {
     int64_t failed_calls; /* of the application's, in those windows */
     double fastest_per_s;
 };
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static int64_t median(const int64_t *values, size_t count)
-{
-    int64_t *sorted = qn_memory_new_array(count, sizeof(int64_t));
-
-    memcpy(sorted, values, count * sizeof(int64_t));
-    qsort(sorted, count, sizeof(int64_t), ascending);
-    int64_t value = sorted[count / 2];
-    qn_memory_free(sorted);
-    return value;
-}
 
 static void blame(struct state *state, const struct window *window)
 {
@@ -106,9 +85,9 @@ static void judge_growth(struct state *state, struct qn_str name, const struct w
         gaps[i] = window->calls[i + stride] - window->calls[i];
     }
     size_t third = count / 3;
-    int64_t first = median(gaps, third);
-    int64_t last = median(gaps + count - third, third);
-    if (last * 2 < first * 3 && median(gaps, count) < SLOW_GAP_MS &&
+    int64_t first = qn_judge_median(gaps, third);
+    int64_t last = qn_judge_median(gaps + count - third, third);
+    if (last * 2 < first * 3 && qn_judge_median(gaps, count) < SLOW_GAP_MS &&
         qn_finding_break(state->finding, QN_SHOULD,
                          "while its receives failed, %.*s polled every %lld ms at first and every "
                          "%lld ms at last: the gaps do not grow",

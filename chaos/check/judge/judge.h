@@ -181,6 +181,8 @@ bool qn_judge_is_ready(const struct qn_history *history);
 bool qn_judge_never_started(const struct qn_judge_input *in, char *ret_text, size_t size);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
+/* Of at least one value; of an even number of them the higher of the two in the middle. */
+int64_t qn_judge_median(const int64_t *values, size_t count);
 /* What is about extensions says nothing about a consumer that makes none, unless it said so. */
 bool qn_judge_never_extends(const struct qn_judge_input *in, const json_t *needs);
 /* Without the effect sink the work of a message that kills lasts as long as the consumer's own:

@@ -1,8 +1,6 @@
 /* A slow program is no wrong one: how long a consumer takes between two messages. */
 #include "chaos/check/judge/pace.h"
 
-#include <stdlib.h>
-
 enum { FEWEST = 3 }; /* of less there is no median to speak of */
 
 /* Of one instance: where it stands between two messages. */
@@ -10,14 +8,6 @@ struct step {
     int64_t ended_ms; /* 0: no work has ended since the last began */
     bool has_deleted; /* ... and what it was for was deleted */
 };
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 static bool is_begin(const struct qn_judge_input *in, const struct qn_check_event *event)
 {
@@ -67,8 +57,7 @@ int64_t qn_pace_ms(const struct qn_judge_input *in)
         gaps[count] = gap_at(in, qn_table_at(&steps, instance->name), event);
         count += gaps[count] >= 0;
     }
-    qsort(gaps, count, sizeof(*gaps), ascending);
-    int64_t pace_ms = count >= FEWEST ? gaps[count / 2] : 0;
+    int64_t pace_ms = count >= FEWEST ? qn_judge_median(gaps, count) : 0;
     qn_table_done(&steps);
     qn_memory_free(gaps);
     return pace_ms;
