@@ -41,8 +41,8 @@ struct life {
     int64_t chooses_until; /* INT64_MIN: chooses none */
 };
 
-/* Those that make room are removed behind the scenes, which may take longer than the entries do; when
- * none does, the test's time runs out. */
+/* Those that make room are removed behind the scenes, which may take longer than the entries do;
+ * when none does, the test's time runs out. */
 static void take_snapshot(int64_t keep_from_ms)
 {
     while (!qn_journal_take_snapshot(f.journal, keep_from_ms)) {
