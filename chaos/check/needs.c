@@ -163,7 +163,7 @@ static const char *lacks_sink(const struct qn_scenario *scenario, const struct k
         }
         if (!has_bodies && outcome == QN_LOAD_PERM) {
             return "needs the effect sink, which refuses some messages for good, or --body "
-                   "poison=FILE";
+                   "good=FILE and --body poison=FILE";
         }
     }
     return NULL;
@@ -246,9 +246,8 @@ bool qn_needs_are_met(const struct qn_scenario *scenario, const struct qn_check_
     const struct known known = {options, learned, scenario};
 
     if (!sees_effects(needs, &known)) {
-        qn_buf_append_format(
-            reason, "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
-            qn_json_text_is_in(needs, "cmd") ? " or --effects-cmd" : "");
+        qn_judge_say_unseen(options->effects_command != NULL ? QN_LEVEL_COMMAND : QN_LEVEL_PROTOCOL,
+                            qn_json_text_is_in(needs, "cmd"), reason);
         return false;
     }
     if (options->at_most_once && is_about_failures(scenario)) {

@@ -194,8 +194,10 @@ static bool settle_command(struct qn_check_options *options, bool is_given, stru
     }
     bool needs_command = !options->wants_help && !options->wants_list;
     if (needs_command && (options->command == NULL || options->command[0] == NULL)) {
-        return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                       "no consumer given: quern check [options] -- CMD [ARGUMENTS]");
+        return qn_fail(
+            err, QN_ERR_INVALID_PARAMETER_VALUE,
+            "no consumer given: quern check [options] -- CMD [ARGUMENTS], or a quern.json "
+            "here (quern check init writes one)");
     }
     return true;
 }

@@ -132,7 +132,7 @@ Test(needs, effects_are_seen_by_the_sink_or_by_the_command)
     expect_reason("cmd", "or --effects-cmd");
     options.effects_command = "count";
     cr_expect(are_met("cmd"));
-    expect_reason("sink", "needs the effect sink, and");
+    expect_reason("sink", "the effects command tells only what is there at the end");
 }
 
 Test(needs, what_only_the_sink_makes_happen_is_left_out_without_it)

@@ -147,11 +147,26 @@ def test_mistakes_are_told_before_the_run(shop):
     assert "--queue-name takes" in complaint("--queue-name", "my queue")
 
 
-def test_the_shell_script_of_the_guide_is_right(tmp_path):
+def write_from_guide(folder, *names):
     guide = (pathlib.Path(__file__).resolve().parents[2] / "chaos/check/declarations.md").read_text()
-    for name in ("work.sh", "effects.sh"):
+    for name in names:
         (block,) = re.findall("```sh\n(# %s:.*?)```" % re.escape(name), guide, re.DOTALL)
-        (tmp_path / name).write_text(block)
+        (folder / name).write_text(block)
+
+
+def test_the_quarantine_of_the_guide_is_right(tmp_path):
+    write_from_guide(tmp_path, "put-aside.sh")
+    kinds = {"poison.reaches-dlq-exactly", "poison.invalid-not-retried", "poison.unknown-schema", "poison.crashes-consumer"}
+    answer = run("check", "-j", "4", "--poison", "dlq", "--json", "report.json", *(word for name in sorted(kinds)
+                 for word in ("--only", name)), "--", process.program(), "consume", "{queue_url}", "--quarantine",
+                 "{dlq_url}", "--wait-for-queue", "--", "sh", "put-aside.sh", cwd=tmp_path, timeout_s=300)
+    seen = {one["id"]: one["verdict"] for one in json.loads((tmp_path / "report.json").read_text())["scenarios"]}
+    assert seen == dict.fromkeys(kinds, "PASS"), answer.stdout
+    assert answer.returncode == 0 and "observed semantics: effectively-once\n" in answer.stdout
+
+
+def test_the_shell_script_of_the_guide_is_right(tmp_path):
+    write_from_guide(tmp_path, "work.sh", "effects.sh")
     answer = run("check", "-j", "3", "--effects-cmd", "sh effects.sh", "--json", "report.json",
                  *(word for name in (*SCENARIOS, "poison.crashes-consumer") for word in ("--only", name)),
                  "--", process.program(), "consume", "{queue_url}", "--", "sh", "work.sh", cwd=tmp_path, timeout_s=300)

@@ -288,9 +288,11 @@ static bool is_undecided(struct qn_judgement *judgement, const struct qn_judge_i
 
     if (needs_effects && !qn_json_text_is_in(needs, "none") &&
         in->level < (takes_counts ? QN_LEVEL_COMMAND : QN_LEVEL_SINK)) {
-        conclude(judgement, QN_OUTCOME_SKIP,
-                 "needs the effect sink%s, and the consumer never called it ($QUERN_SINK_URL)",
-                 takes_counts ? " or --effects-cmd" : "");
+        struct qn_buf reason;
+        qn_buf_init(&reason, SIZE_MAX / 2);
+        qn_judge_say_unseen(in->level, takes_counts, &reason);
+        conclude(judgement, QN_OUTCOME_SKIP, "%.*s", QN_STR_ARG(qn_buf_str(&reason)));
+        qn_buf_done(&reason);
         return true;
     }
     const char *lacking = qn_judge_lacks(in, needs);

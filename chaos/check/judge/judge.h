@@ -181,6 +181,9 @@ bool qn_judge_is_ready(const struct qn_history *history);
 bool qn_judge_never_started(const struct qn_judge_input *in, char *ret_text, size_t size);
 /* What the scenario needs and this consumer does not do at all, in words; NULL: nothing. */
 const char *qn_judge_lacks(const struct qn_judge_input *in, const json_t *needs);
+/* Why a scenario about effects is a SKIP at this level: takes_counts when the effects command would
+ * do for it. */
+void qn_judge_say_unseen(enum qn_level level, bool takes_counts, struct qn_buf *reason);
 /* Of at least one value; of an even number of them the higher of the two in the middle. */
 int64_t qn_judge_median(const int64_t *values, size_t count);
 /* What is about extensions says nothing about a consumer that makes none, unless it said so. */

@@ -91,3 +91,17 @@ bool qn_judge_was_done_before_kill(const struct qn_judge_input *in)
     qn_table_done(&bombs);
     return is_deleted;
 }
+
+void qn_judge_say_unseen(enum qn_level level, bool takes_counts, struct qn_buf *reason)
+{
+    if (level == QN_LEVEL_COMMAND && !takes_counts) {
+        qn_buf_append_literal(reason,
+                              "needs the effect sink ($QUERN_SINK_URL): the effects command "
+                              "tells only what is there at the end");
+        return;
+    }
+    qn_buf_append_format(reason,
+                         "needs the effect sink%s, and no call of the consumer's was seen that it "
+                         "could take ($QUERN_SINK_URL)",
+                         takes_counts ? " or --effects-cmd" : "");
+}

@@ -111,7 +111,10 @@ void qn_report_profile_print(const struct qn_report *report)
                   (double)p->startup_ms / 1000, p->handling_p50_ms, p->handling_p99_ms);
     print_card(report);
     if (p->level == QN_LEVEL_PROTOCOL) {
-        (void)fputs("  no call to the effect sink was seen: judged by the protocol alone\n", file);
+        (void)fputs(
+            "  no call was seen that the effect sink could take ($QUERN_SINK_URL): judged by "
+            "the protocol alone\n",
+            file);
     }
 }
 

@@ -132,8 +132,9 @@ static void fill_effects(const struct qn_report *report, struct qn_fill *fill)
     if (report->profile.level >= QN_LEVEL_SINK) {
         qn_buf_append_format(&text, "; %zu keys duplicated, %zu lost", duplicated, lost);
     } else {
-        qn_buf_append_literal(&text, "; no call to the effect sink was seen, so this is judged by "
-                                     "the protocol alone");
+        qn_buf_append_literal(&text,
+                              "; no call was seen that the effect sink could take, so this is "
+                              "judged by the protocol alone");
     }
     qn_fill_text(fill, "effects", qn_buf_str(&text));
     qn_buf_done(&text);
