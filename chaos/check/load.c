@@ -74,7 +74,9 @@ static void make_message(struct maker *maker, size_t index, int64_t copy)
         .group = maker->options->is_fifo ? make_group(load, spec, index) : QN_STR_NONE,
         .outcome = spec->outcome,
         .at_ms = maker->at_ms,
-        .waits_for_return = !qn_str_is_none(spec->back),
+        .waits = !qn_str_is_none(spec->back)     ? QN_LOAD_WAITS_FOR_RETURN
+                 : !qn_str_is_none(spec->window) ? QN_LOAD_WAITS_FOR_WINDOW
+                                                 : QN_LOAD_WAITS_NOT,
         .copy = copy,
         .number = index,
         .version = is_entity ? (int64_t)(nth / entities) + 1 : 1,
@@ -120,8 +122,8 @@ static int by_time(const void *a, const void *b)
     const struct qn_load_message *x = a;
     const struct qn_load_message *y = b;
 
-    if (x->waits_for_return != y->waits_for_return) {
-        return y->waits_for_return ? -1 : 1;
+    if (x->waits != y->waits) {
+        return x->waits < y->waits ? -1 : 1;
     }
     if (x->at_ms != y->at_ms) {
         return x->at_ms < y->at_ms ? -1 : 1;
@@ -130,20 +132,25 @@ static int by_time(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
+static void name_one(struct qn_load *load, struct qn_load_message *message)
+{
+    const struct qn_str names[] = {message->id, message->k, message->object_name,
+                                   message->other_name};
+
+    for (size_t i = 0; message->copy == 1 && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!qn_str_is_none(names[i])) {
+            *(struct qn_load_message **)qn_table_at(&load->by_name, names[i]) = message;
+        }
+    }
+}
+
 static void name_messages(struct qn_load *load, const struct qn_scenario *scenario,
                           const struct qn_terms *terms)
 {
     size_t first = 0;
 
     for (size_t i = 0; i < load->count; i++) {
-        struct qn_load_message *message = &load->messages[i];
-        if (message->copy == 1) {
-            *(struct qn_load_message **)qn_table_at(&load->by_name, message->id) = message;
-            *(struct qn_load_message **)qn_table_at(&load->by_name, message->k) = message;
-        }
-        if (message->copy == 1 && !qn_str_is_none(message->object_name)) {
-            *(struct qn_load_message **)qn_table_at(&load->by_name, message->object_name) = message;
-        }
+        name_one(load, &load->messages[i]);
     }
     for (size_t i = 0; i < scenario->load_count; i++) {
         const struct qn_scenario_load *spec = &scenario->loads[i];
@@ -159,11 +166,12 @@ static void name_messages(struct qn_load *load, const struct qn_scenario *scenar
 
 static int64_t begin_of(const struct qn_scenario_load *spec, const struct qn_terms *terms)
 {
-    if (!qn_str_is_none(spec->back)) {
-        return qn_terms_ms(terms, spec->back);
-    }
-    if (!qn_str_is_none(spec->at)) {
-        return qn_terms_ms(terms, spec->at);
+    struct qn_str at = !qn_str_is_none(spec->back)     ? spec->back
+                       : !qn_str_is_none(spec->window) ? spec->window
+                                                       : spec->at;
+
+    if (!qn_str_is_none(at)) {
+        return qn_terms_ms(terms, at);
     }
     return spec->rate > 0 ? 0 : -1;
 }
@@ -372,7 +380,7 @@ static bool send_batch(struct qn_load *load, const struct qn_load_target *target
 
 static int64_t due_at_ms(const struct qn_load_message *message)
 {
-    return message->waits_for_return ? INT64_MAX : message->at_ms;
+    return message->waits != QN_LOAD_WAITS_NOT ? INT64_MAX : message->at_ms;
 }
 
 /* How many of those that are due fit into one call. */
@@ -467,17 +475,26 @@ int64_t qn_load_last_ms(const struct qn_load *load)
 {
     int64_t last_ms = -1;
 
-    for (size_t i = 0; i < load->count && !load->messages[i].waits_for_return; i++) {
-        last_ms = load->messages[i].at_ms;
+    for (size_t i = 0; i < load->count; i++) {
+        int64_t at_ms = load->messages[i].waits == QN_LOAD_WAITS_NOT ? load->messages[i].at_ms : -1;
+        last_ms = at_ms > last_ms ? at_ms : last_ms;
     }
     return last_ms;
 }
 
-void qn_load_plan_return(struct qn_load *load, int64_t back_ms)
+void qn_load_plan(struct qn_load *load, enum qn_load_wait what, int64_t from_ms)
 {
-    for (size_t i = load->sent_count; i < load->count; i++) {
+    size_t begin = load->sent_count + load->doubtful_count;
+
+    for (size_t i = begin; i < load->count; i++) {
         struct qn_load_message *message = &load->messages[i];
-        message->at_ms += message->waits_for_return ? back_ms : 0;
-        message->waits_for_return = false;
+        if (message->waits == what) {
+            message->at_ms += from_ms;
+            message->waits = QN_LOAD_WAITS_NOT;
+        }
+    }
+    qsort(load->messages + begin, load->count - begin, sizeof(*load->messages), by_time);
+    for (size_t i = begin; i < load->count; i++) {
+        name_one(load, &load->messages[i]);
     }
 }

@@ -7,6 +7,13 @@
 #include "chaos/check/terms.h"
 #include "client/quern.h"
 
+/* What a message waits for, apart from its time. */
+enum qn_load_wait {
+    QN_LOAD_WAITS_NOT,
+    QN_LOAD_WAITS_FOR_RETURN, /* of the queue */
+    QN_LOAD_WAITS_FOR_WINDOW  /* the last one */
+};
+
 struct qn_load_message {
     struct qn_str id;    /* "m-003" */
     struct qn_str k;     /* "k-003" */
@@ -17,7 +24,7 @@ struct qn_load_message {
     json_t *system_attributes; /* MessageSystemAttributes, or NULL */
     enum qn_load_outcome outcome;
     int64_t at_ms;            /* after readiness; -1: before the start */
-    bool waits_for_return;    /* of the queue: at_ms counts from then */
+    enum qn_load_wait waits;  /* for that: at_ms counts from then */
     struct qn_str other_name; /* of the key, as the load gives it; none without one */
     int64_t copy;             /* from 1, of the same key and payload */
     size_t number;            /* of the key, from 0: the same in each copy */
@@ -83,12 +90,12 @@ QN_MUST_CHECK bool qn_load_send(struct qn_load *load, const struct qn_load_targe
  * others are due again. The history has to reach up to the start of the server. */
 void qn_load_settle(struct qn_load *load, const struct qn_load_target *target,
                     const struct qn_history *history);
-/* When the next is due after readiness; INT64_MAX when all are sent that do not wait for the
- * queue's return. */
+/* When the next is due after readiness; INT64_MAX when all are sent that do not wait for something
+ * else. */
 int64_t qn_load_next_ms(const struct qn_load *load);
 /* When the last of those is due; -1: all come before the start. */
 int64_t qn_load_last_ms(const struct qn_load *load);
-/* The queue will be back so long after readiness: nothing waits for it any more. */
-void qn_load_plan_return(struct qn_load *load, int64_t back_ms);
+/* What some wait for comes so long after readiness: nothing waits for it any more. */
+void qn_load_plan(struct qn_load *load, enum qn_load_wait what, int64_t from_ms);
 
 #endif

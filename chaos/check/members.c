@@ -65,6 +65,7 @@ static const struct member end_members[] = {
 static const struct member fault_members[] = {
     {"rule", TEXT, NULL, NULL},
     {"planned", COUNT, NULL, NULL},
+    {"window", TEXT, NULL, NULL},
     {NULL, TEXT, NULL, NULL},
 };
 

@@ -62,8 +62,9 @@ static json_t *named_faults(const struct qn_scenario *scenario, struct qn_str na
     for (size_t i = 0; i < scenario->fault_count; i++) {
         const struct qn_scenario_fault *fault = &scenario->faults[i];
         if (is_named(names, fault->name)) {
-            json_array_append_new(faults, json_pack("{s:s, s:I}", "rule", fault->text.ptr,
-                                                    "planned", (json_int_t)fault->planned));
+            json_array_append_new(faults, json_pack("{s:s, s:I, s:s*}", "rule", fault->text.ptr,
+                                                    "planned", (json_int_t)fault->planned, "window",
+                                                    fault->window.ptr));
         }
     }
     return faults;

@@ -208,7 +208,7 @@ static bool do_step(struct qn_running *run, const struct qn_fault_step *step, st
         return true;
     case QN_DO_REDRIVE:
         let_server_act(run, step);
-        run->redriven_ms = qn_recorder_now_ms(&run->recorder);
+        run->turned_ms = qn_recorder_now_ms(&run->recorder);
         return true;
     default:
         let_server_act(run, step);

@@ -30,6 +30,8 @@ struct learner {
     int64_t unworked;      /* leases, with those that are worked on */
     int64_t most_unworked; /* when one more was granted */
     int64_t spawned_at_ms;
+    struct qn_table polls;      /* int64_t *: of open_polls, by request; NULL: it is answered */
+    struct qn_table open_polls; /* int64_t, by instance */
 };
 
 static void add(struct samples *samples, int64_t value)
@@ -209,10 +211,34 @@ static void learn_state(struct learner *learner, const struct qn_check_event *ev
     }
 }
 
+static void learn_polls(struct learner *learner, const struct qn_check_event *event)
+{
+    struct qn_profile *profile = learner->profile;
+
+    if (qn_str_is_none(event->req) ||
+        !qn_judge_is_call(learner->in, event, QN_STR("ReceiveMessage"))) {
+        return;
+    }
+    int64_t **polls = qn_table_at_kept(&learner->polls, event->req);
+    if (event->kind == QN_CHECK_API_OUT) {
+        if (*polls != NULL) {
+            (**polls)--;
+        }
+        *polls = NULL;
+        return;
+    }
+    *polls = qn_table_at(&learner->open_polls, event->instance);
+    (**polls)++;
+    profile->pollers = **polls > profile->pollers ? **polls : profile->pollers;
+}
+
 static void learn_event(struct learner *learner, const struct qn_check_event *event)
 {
     struct qn_profile *profile = learner->profile;
 
+    if (event->kind == QN_CHECK_API_IN || event->kind == QN_CHECK_API_OUT) {
+        learn_polls(learner, event);
+    }
     if (event->kind == QN_CHECK_API_IN && qn_judge_counts(learner->in, event)) {
         learn_call(learner, event);
     } else if (event->kind >= QN_CHECK_LEASE_GRANT && event->kind <= QN_CHECK_MSG_DUPCOPY &&
@@ -241,6 +267,8 @@ void qn_profile_learn(struct qn_profile *profile, const struct qn_judge_input *i
     *profile = (struct qn_profile){.is_known = true, .level = in->level, .wait_s = QN_EVENT_NO_INT};
     qn_table_init_for(&learner.leases, sizeof(struct lease), &in->history->texts);
     qn_table_init_for(&learner.by_key, sizeof(struct lease *), &in->history->texts);
+    qn_table_init_for(&learner.polls, sizeof(int64_t *), &in->history->texts);
+    qn_table_init(&learner.open_polls, sizeof(int64_t));
     for (size_t i = 0; i < in->history->count; i++) {
         learn_event(&learner, &in->history->events[i]);
     }
@@ -254,5 +282,7 @@ void qn_profile_learn(struct qn_profile *profile, const struct qn_judge_input *i
     qn_memory_free(learner.handling.values);
     qn_memory_free(learner.gaps.values);
     qn_table_done(&learner.by_key);
+    qn_table_done(&learner.polls);
+    qn_table_done(&learner.open_polls);
     qn_table_done(&learner.leases);
 }

@@ -16,6 +16,7 @@ struct qn_profile {
     bool deletes_single;
     bool deletes_batch;
     int64_t concurrency;     /* most runs open at once at the sink; 0: not seen */
+    int64_t pollers;         /* most receives that one instance had open at once; 0: not seen */
     int64_t held;            /* most leases held at once */
     int64_t prefetch;        /* most messages that waited for a worker, when all workers have one;
                                 needs the sink */

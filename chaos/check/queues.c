@@ -159,7 +159,8 @@ bool qn_running_create_late(struct qn_running *run, int64_t now_ms, struct qn_er
         return false;
     }
     if (run->was_queue_deleted) {
-        qn_load_plan_return(&run->load, now_virtual_ms(run) - run->ready_virtual_ms);
+        qn_load_plan(&run->load, QN_LOAD_WAITS_FOR_RETURN,
+                     now_virtual_ms(run) - run->ready_virtual_ms);
     }
     return true;
 }

@@ -52,11 +52,11 @@ bool qn_running_read_trace(struct qn_running *run, struct qn_error *err)
         run->slow_starts +=
             event->kind == QN_CHECK_LAMBDA_NOT_STARTED &&
             qn_str_starts_with(event->detail->reason, QN_STR(QN_LAMBDA_INIT_TIMEOUT));
-        if (!event->is_read) {
-            continue; /* our own */
+        if (event->is_read) {
+            qn_watch_feed(&run->watch, event);
         }
-        qn_watch_feed(&run->watch, event);
-        if (event->kind == QN_CHECK_FAULT) {
+        qn_running_feed_windows(run, event);
+        if (event->is_read && event->kind == QN_CHECK_FAULT) {
             qn_faults_take_from_server(&run->faults, event);
         }
     }
@@ -268,7 +268,8 @@ static bool is_function_hopeless(const struct qn_running *run, int64_t now_ms)
 static bool is_finished(const struct qn_running *run, int64_t now_ms)
 {
     int64_t limit_ms = run->limit_ms;
-    bool is_pending = qn_faults_are_pending(&run->faults) || run->server_restart_ms != 0;
+    bool is_pending = qn_faults_are_pending(&run->faults) || run->server_restart_ms != 0 ||
+                      !qn_windows_are_over(&run->windows);
 
     if (run->is_out_of_time || is_function_hopeless(run, now_ms)) {
         return true;
@@ -290,6 +291,9 @@ static bool is_finished(const struct qn_running *run, int64_t now_ms)
         if (now_ms - run->drained_since_ms >= settle_ms) {
             return true;
         }
+    }
+    if (qn_windows_is_noticed(&run->windows)) {
+        return false; /* it ends by itself, and then there is time to come back */
     }
     /* A consumer that needs seconds for each message is slow, not wrong: while the queue gets
      * shorter than it ever was, there is more time. A copy that is sent again and again does not
@@ -345,8 +349,8 @@ static void tell_progress(struct qn_running *run, int64_t now_ms)
 }
 
 /* The time for draining counts from the last message, from the return of the queue that it waits
- * for, or from the redrive of its dead letters; a consumer that asks for longer leases takes
- * longer. */
+ * for, from the redrive of its dead letters, or from the last window; a consumer that asks for
+ * longer leases takes longer. */
 static int64_t limit_of(const struct qn_running *run)
 {
     struct qn_terms terms = run->terms;
@@ -355,8 +359,8 @@ static int64_t limit_of(const struct qn_running *run)
     int64_t back_ms = run->was_queue_deleted ? run->queue_back_ms - run->ready_virtual_ms : 0;
 
     last_ms = last_ms > back_ms ? last_ms : back_ms;
-    int64_t redriven_ms = run->redriven_ms - run->ready_virtual_ms;
-    last_ms = last_ms > redriven_ms ? last_ms : redriven_ms;
+    int64_t turned_ms = run->turned_ms != 0 ? run->turned_ms - run->ready_virtual_ms : 0;
+    last_ms = last_ms > turned_ms ? last_ms : turned_ms;
     terms.in.history = &terms.nothing;
     if (learned->overrides_visibility && learned->visibility_ms > terms.in.visibility_ms) {
         terms.in.visibility_ms = learned->visibility_ms;
@@ -396,7 +400,8 @@ static bool send_due(struct qn_running *run, int64_t now_ms, struct qn_error *er
 /* All of the first load is done, and nothing under way can be lost with the queue. */
 static bool take_queue_away(struct qn_running *run, int64_t now_ms, struct qn_error *err)
 {
-    bool is_due = run->drained_since_ms != 0 && run->load.sent_count < run->load.count &&
+    bool is_due = !qn_str_is_none(run->scenario->away_for) && run->drained_since_ms != 0 &&
+                  qn_windows_are_over(&run->windows) && run->load.sent_count < run->load.count &&
                   now_ms - run->drained_since_ms >= run->settle_ms;
 
     if (!is_due || !is_server_up(run)) {
@@ -428,11 +433,15 @@ static bool one_pass(struct qn_running *run, struct qn_error *err)
         return false;
     }
     (void)qn_running_note_waits(run, now_ms);
-    int64_t redriven_ms = run->redriven_ms;
+    int64_t turned_ms = run->turned_ms;
     if (!qn_running_carry_out(run, err) || !restart(run, now_ms, err)) {
         return false;
     }
-    if (run->redriven_ms != redriven_ms) {
+    struct qn_error why;
+    if (is_server_up(run) && !qn_running_move_windows(run, &why)) {
+        qn_log(QN_LOG_INFO, "check", "a window does not move: %s", why.message); /* so far */
+    }
+    if (run->turned_ms != turned_ms) {
         set_limits(run);
     }
     note_readiness(run, now_ms);

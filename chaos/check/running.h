@@ -14,6 +14,7 @@
 #include "chaos/check/sink.h"
 #include "chaos/check/terms.h"
 #include "chaos/check/watch.h"
+#include "chaos/check/windows.h"
 
 enum { QN_INSTANCES_MAX = 16 };
 
@@ -63,7 +64,10 @@ struct qn_running {
     struct qn_load load;
     struct qn_watch watch;
     struct qn_faults faults;
-    struct qn_str set_outcome; /* by a rule, of the attempt that was asked for last */
+    struct qn_windows windows;
+    const char *window_rule;     /* of the one that is open, as the server has it */
+    bool is_window_load_planned; /* the load that waits for the last one */
+    struct qn_str set_outcome;   /* by a rule, of the attempt that was asked for last */
     struct qn_effect_script set_script;
     struct qn_instance instances[QN_INSTANCES_MAX];
     size_t instance_count;
@@ -78,7 +82,8 @@ struct qn_running {
     int64_t queue_wait_ms;  /* from the first start until it is made */
     bool was_queue_deleted; /* once its first load was done */
     int64_t queue_back_ms;  /* virtual: then it is made again */
-    int64_t redriven_ms;    /* virtual: a rule moved dead letters back into it; 0: none did */
+    int64_t turned_ms; /* virtual: a rule moved dead letters back into it, or a window opened or
+                          ended; 0: none did */
     /* Course of events. */
     int64_t first_spawn_ms;   /* monotonic */
     size_t starts;            /* of a function, up to its first question for an event */
@@ -115,6 +120,8 @@ void qn_running_prepare(struct qn_running *run);
 /* From nothing to a loaded queue, and the header of the history. */
 QN_MUST_CHECK bool qn_running_set_up(struct qn_running *run, struct qn_error *err);
 void qn_running_tear_down(struct qn_running *run);
+/* A rule as the server gets it. Lies in the run's arena, or is the text. */
+const char *qn_running_rule(struct qn_running *run, struct qn_str text);
 
 /* queues.c: their names, and the attributes of the source queue; the caller has a reference. */
 void qn_running_name_queues(struct qn_running *run);
@@ -141,6 +148,12 @@ QN_MUST_CHECK bool qn_running_read_trace(struct qn_running *run, struct qn_error
 /* lambda.c: what stands before the command of a function. Fewer than 32 words; returns how many. */
 size_t qn_lambda_arguments(struct qn_running *run, const struct qn_instance *instance,
                            const char **arguments);
+
+/* windows_run.c: an event for them, of the server or our own. */
+void qn_running_feed_windows(struct qn_running *run, const struct qn_check_event *event);
+/* Opens and ends the windows whose time has come. After a failure, as when the server has just
+ * died, it may be called again. */
+QN_MUST_CHECK bool qn_running_move_windows(struct qn_running *run, struct qn_error *err);
 
 /* orders.c: does what rules want done by now. */
 QN_MUST_CHECK bool qn_running_carry_out(struct qn_running *run, struct qn_error *err);

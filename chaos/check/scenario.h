@@ -36,18 +36,20 @@ enum qn_load_object {
 struct qn_scenario_load {
     enum qn_load_outcome outcome;
     int64_t count;
-    struct qn_str work;  /* an expression, or none */
-    int64_t fails;       /* flaky, hang: of the first attempts; or QN_LOAD_FAILS_ALWAYS */
-    int64_t groups;      /* over how many groups they go round; 0: one each */
-    struct qn_str group; /* all of them in this one; none: as groups says */
-    int64_t copies;      /* how often each is sent, at least 1 */
-    int64_t versions;    /* of each of `count` entities, at least 1 */
-    int64_t chunks;      /* of each of `count` jobs, at least 1 */
-    struct qn_str at;    /* an expression: so long after readiness; none: before the start */
-    struct qn_str back;  /* an expression: so long after the queue is back; or none */
-    int64_t rate;        /* per second from then on; 0: all at once */
-    struct qn_str lasts; /* an expression: so long at that rate, in place of count; or none */
-    int64_t size_bytes;  /* of each body, or of what it points to; 0: as it comes */
+    struct qn_str work;   /* an expression, or none */
+    int64_t fails;        /* flaky, hang: of the first attempts; or QN_LOAD_FAILS_ALWAYS */
+    int64_t groups;       /* over how many groups they go round; 0: one each */
+    struct qn_str group;  /* all of them in this one; none: as groups says */
+    int64_t copies;       /* how often each is sent, at least 1 */
+    int64_t versions;     /* of each of `count` entities, at least 1 */
+    int64_t chunks;       /* of each of `count` jobs, at least 1 */
+    struct qn_str at;     /* an expression: so long after readiness; none: before the start */
+    struct qn_str back;   /* an expression: so long after the queue is back; or none */
+    struct qn_str window; /* an expression: so long after the first failure in the last
+                             window; or none */
+    int64_t rate;         /* per second from then on; 0: all at once */
+    struct qn_str lasts;  /* an expression: so long at that rate, in place of count; or none */
+    int64_t size_bytes;   /* of each body, or of what it points to; 0: as it comes */
     enum qn_load_object object;
     struct qn_str key; /* another name of the first one's key, or none */
 };
@@ -56,8 +58,10 @@ struct qn_scenario_fault {
     struct qn_rule *rule; /* with some time in place of each {expression} */
     struct qn_str text;   /* with a name in any case */
     struct qn_str name;
-    int64_t planned; /* how often it must fire at least */
-    bool has_blanks; /* {expressions}, to be filled in for a run */
+    int64_t planned;      /* how often it must fire at least */
+    bool has_blanks;      /* {expressions}, to be filled in for a run */
+    struct qn_str window; /* an expression: it lasts until so long after the first call that failed
+                             for good; none: the rule alone says when it acts */
 };
 
 struct qn_scenario {

@@ -240,14 +240,34 @@ static bool parse(const struct item *item, struct qn_str text)
            qn_scenario_mistake(item->reader, item->place, item->given, "%s", why.message);
 }
 
-static void read_fault(const struct item *item, const json_t *planned, size_t index)
+/* A window opens and ends with the rule's own calls, which only the server tells of. */
+static bool read_window(const struct item *item, const json_t *window)
+{
+    struct qn_scenario_fault *fault = item->fault;
+
+    fault->window = QN_STR_NONE;
+    if (!json_is_string(window)) {
+        return true;
+    }
+    if (fault->rule->target != QN_TARGET_SQS || fault->rule->is_internal) {
+        return qn_scenario_mistake(item->reader, item->place, item->given,
+                                   "a window is of calls to the server: say on ReceiveMessage");
+    }
+    fault->window =
+        qn_arena_copy(&item->reader->scenario->arena, qn_str_from_cstr(json_string_value(window)));
+    return qn_scenario_check_expression(item->reader, item->place, fault->window);
+}
+
+static void read_fault(const struct item *item, const json_t *object, size_t index)
 {
     struct qn_arena *arena = &item->reader->scenario->arena;
     struct qn_scenario_fault *fault = item->fault;
+    const json_t *planned = json_object_get(object, "planned");
     bool is_optional;
     struct qn_str text = without_optional(item->given, &is_optional);
 
-    if (!parse(item, text) || !check_fault(item, fault->rule)) {
+    if (!parse(item, text) || !check_fault(item, fault->rule) ||
+        !read_window(item, json_object_get(object, "window"))) {
         return;
     }
     fault->planned = is_optional                ? 0
@@ -262,7 +282,7 @@ static void read_fault(const struct item *item, const json_t *planned, size_t in
     fault->text = qn_arena_format(arena, "%.*s as %.*s", QN_STR_ARG(text), QN_STR_ARG(fault->name));
 }
 
-/* A fault is a rule, or an object of a rule and how often it has to fire. */
+/* A fault is a rule, or an object of a rule, how often it has to fire, and how long it lasts. */
 void qn_scenario_read_faults(struct qn_scenario_reader *reader)
 {
     struct qn_scenario *scenario = reader->scenario;
@@ -281,8 +301,10 @@ void qn_scenario_read_faults(struct qn_scenario_reader *reader)
             .given = qn_str_from_cstr(json_string_value(rule)),
         };
         (void)snprintf(item.place, sizeof(item.place), "faults[%zu]", i);
-        if (json_is_string(rule)) { /* else it was told what a fault is */
-            read_fault(&item, json_object_get(json, "planned"), i);
+        if (json_is_string(rule)) {
+            read_fault(&item, json, i);
+        } else if (rule == NULL) { /* else it was told what a fault is */
+            (void)qn_scenario_mistake(reader, item.place, QN_STR_NONE, "say its rule");
         }
     }
 }

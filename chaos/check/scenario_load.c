@@ -1,7 +1,7 @@
 /* The load of a scenario: one line per kind of message.
  *
  *   OUTCOME [count=N] [work=EXPR] [fails=N|always] [groups=N | group=NAME] [copies=N] [versions=N]
- *           [at=EXPR | back=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME]
+ *           [at=EXPR | back=EXPR | window=EXPR] [rate=N [for=EXPR]] [size=N] [key=NAME]
  *           [ref=stored|missing|changed] */
 #include "chaos/check/scenario_reader.h"
 #include "server/model/limits.h"
@@ -59,6 +59,7 @@ static const struct {
     {"work", offsetof(struct qn_scenario_load, work), true},
     {"at", offsetof(struct qn_scenario_load, at), true},
     {"back", offsetof(struct qn_scenario_load, back), true},
+    {"window", offsetof(struct qn_scenario_load, window), true},
     {"for", offsetof(struct qn_scenario_load, lasts), true},
     {"group", offsetof(struct qn_scenario_load, group), false},
     {"key", offsetof(struct qn_scenario_load, key), false},
@@ -137,8 +138,8 @@ static bool set(struct line *line, struct qn_str word)
     return qn_scenario_mistake(
         line->reader, line->place, line->text,
         "%.*s: expected count, work, fails, groups, group, copies, "
-        "versions, chunks, at, back, rate, for, size, key or ref, each with = and no "
-        "blanks",
+        "versions, chunks, at, back, window, rate, for, size, key or ref, each with = and "
+        "no blanks",
         QN_STR_ARG(word));
 }
 
@@ -153,6 +154,22 @@ static bool read_outcome(struct line *line, struct qn_str word)
     return qn_scenario_mistake(
         line->reader, line->place, line->text,
         "%.*s: a load is ok, flaky, perm, hang, badjson, schema99, bomb or odd", QN_STR_ARG(word));
+}
+
+static void check_time(const struct line *line)
+{
+    const struct qn_scenario_load *load = line->load;
+    const struct qn_scenario *scenario = line->reader->scenario;
+
+    if (!qn_str_is_none(load->at) + !qn_str_is_none(load->back) + !qn_str_is_none(load->window) >
+        1) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "at, back and window exclude each other");
+    }
+    if (!qn_str_is_none(load->back) && qn_str_is_none(scenario->away_for)) {
+        (void)qn_scenario_mistake(line->reader, line->place, line->text,
+                                  "back counts from the return of the queue: say queue.away_for");
+    }
 }
 
 static void read_line(struct line *line)
@@ -184,14 +201,7 @@ static void read_line(struct line *line)
         (void)qn_scenario_mistake(line->reader, line->place, line->text,
                                   "for says how long a rate lasts: say rate=N too");
     }
-    if (!qn_str_is_none(load->at) && !qn_str_is_none(load->back)) {
-        (void)qn_scenario_mistake(line->reader, line->place, line->text,
-                                  "at and back exclude each other");
-    }
-    if (!qn_str_is_none(load->back) && qn_str_is_none(line->reader->scenario->away_for)) {
-        (void)qn_scenario_mistake(line->reader, line->place, line->text,
-                                  "back counts from the return of the queue: say queue.away_for");
-    }
+    check_time(line);
 }
 
 /* A queue that went away for nobody would show nothing of who waits for it. */

@@ -241,6 +241,32 @@ bool qn_server_add_rule(struct qn_server *server, const char *text, struct qn_er
     return ok;
 }
 
+static void forget_rule(struct qn_server *server, const char *text)
+{
+    size_t i = json_array_size(server->rules);
+
+    while (i > 0 && strcmp(json_string_value(json_array_get(server->rules, i - 1)), text) != 0) {
+        i--;
+    }
+    if (i > 0) {
+        json_array_remove(server->rules, i - 1);
+    }
+}
+
+bool qn_server_remove_rule(struct qn_server *server, const char *text, const char *name,
+                           struct qn_error *err)
+{
+    struct quern_error cause;
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "/_quern/rules?name=%s", name);
+    if (!quern_http_delete(server->client, path, NULL, &cause)) {
+        return qn_server_fail(err, name, &cause);
+    }
+    forget_rule(server, text);
+    return true;
+}
+
 bool qn_server_remove_rules(struct qn_server *server, struct qn_error *err)
 {
     struct quern_error cause;

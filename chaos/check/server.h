@@ -50,6 +50,9 @@ void qn_server_stop(struct qn_server *server);
 /* Adds one rule, now and after each restart. */
 QN_MUST_CHECK bool qn_server_add_rule(struct qn_server *server, const char *text,
                                       struct qn_error *err);
+/* Takes one away that was added, by its text and its name. */
+QN_MUST_CHECK bool qn_server_remove_rule(struct qn_server *server, const char *text,
+                                         const char *name, struct qn_error *err);
 /* Takes all rules away. */
 QN_MUST_CHECK bool qn_server_remove_rules(struct qn_server *server, struct qn_error *err);
 /* Removes what is in a queue, at once and as often as wanted. */

@@ -10,7 +10,7 @@
 #include "chaos/check/running.h"
 #include "server/base/clock.h"
 
-static const char *rule_for_server(struct qn_running *run, struct qn_str text)
+const char *qn_running_rule(struct qn_running *run, struct qn_str text)
 {
     bool has_own_bodies = run->options->bodies.count > 0;
 
@@ -47,12 +47,12 @@ static bool add_rules(struct qn_running *run, struct qn_error *err)
 {
     for (size_t i = 0; i < run->faults.count; i++) {
         const struct qn_fault *fault = &run->faults.items[i];
-        if (!qn_faults_is_ours(fault->rule) &&
-            !qn_server_add_rule(&run->server, rule_for_server(run, fault->text), err)) {
+        if (!qn_faults_is_ours(fault->rule) && qn_str_is_none(fault->from->window) &&
+            !qn_server_add_rule(&run->server, qn_running_rule(run, fault->text), err)) {
             return false;
         }
     }
-    return true;
+    return qn_running_move_windows(run, err); /* the first call of all may be in the first one */
 }
 
 static json_t *planned_faults(const struct qn_scenario *scenario)
@@ -62,8 +62,9 @@ static json_t *planned_faults(const struct qn_scenario *scenario)
     for (size_t i = 0; i < scenario->fault_count; i++) {
         const struct qn_scenario_fault *fault = &scenario->faults[i];
         json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:I}", "name", fault->name.ptr, "rule",
-                                        fault->text.ptr, "planned", (json_int_t)fault->planned));
+                              json_pack("{s:s, s:s, s:I, s:s*}", "name", fault->name.ptr, "rule",
+                                        fault->text.ptr, "planned", (json_int_t)fault->planned,
+                                        "window", fault->window.ptr));
     }
     return list;
 }
@@ -310,6 +311,8 @@ bool qn_running_set_up(struct qn_running *run, struct qn_error *err)
         (!qn_kept_take_over(run) && !qn_server_start(&run->server, &server, &run->recorder, err))) {
         return false;
     }
+    qn_windows_init(&run->windows, &run->faults, &run->terms);
+    run->windows.pollers = run->learned->pollers > 0 ? run->learned->pollers : run->windows.pollers;
     name_ports(run);
     qn_terms_set_slack(&run->terms, run->server.start_ms);
     if (run->options->slack_ms >= 0) {
@@ -343,6 +346,7 @@ void qn_running_tear_down(struct qn_running *run)
     quern_text_free(run->output_queue_url);
     quern_text_free(run->retry_queue_url);
     qn_server_stop(&run->server);
+    qn_windows_done(&run->windows);
     qn_faults_done(&run->faults);
     qn_watch_done(&run->watch);
     qn_load_done(&run->load);

@@ -234,10 +234,35 @@ Test(load, messages_for_a_queue_that_comes_back_are_due_once_its_return_is_known
                      "1970-01-01T00:00:04.200Z");
     json_decref(body);
 
-    qn_load_plan_return(&load, 20000);
+    qn_load_plan(&load, QN_LOAD_WAITS_FOR_RETURN, 20000);
     cr_expect_eq(qn_load_next_ms(&load), 20000);
     cr_expect_eq(load.messages[3].at_ms, 24000);
     cr_expect_eq(qn_load_last_ms(&load), 24200);
+}
+
+Test(load, messages_for_the_last_window_may_come_before_later_ones)
+{
+    make("\"ok at=25s\",\"ok window=200ms\",\"ok\"", false);
+    load.sent_count = 1;
+    cr_expect_eq(qn_load_last_ms(&load), 25000);
+    qn_load_plan(&load, QN_LOAD_WAITS_FOR_WINDOW, 3000);
+    cr_expect_eq(qn_load_next_ms(&load), 3200);
+    cr_expect_eq(qn_load_last_ms(&load), 25000);
+    cr_expect_eq(qn_load_find(&load, QN_STR("k-001")), &load.messages[1]);
+    cr_expect_eq(qn_load_find(&load, QN_STR("m-000")), &load.messages[2]);
+}
+
+Test(load, messages_for_the_last_window_are_due_once_it_has_begun)
+{
+    make("\"ok count=2 window=1s\",\"ok at=9s\"", false);
+    load.sent_count = 1;
+    cr_expect_eq(qn_load_next_ms(&load), INT64_MAX);
+    cr_expect_eq(qn_load_last_ms(&load), 9000);
+    qn_load_plan(&load, QN_LOAD_WAITS_FOR_RETURN, 100); /* of something else */
+    cr_expect_eq(qn_load_next_ms(&load), INT64_MAX);
+    qn_load_plan(&load, QN_LOAD_WAITS_FOR_WINDOW, 30000);
+    cr_expect_eq(qn_load_next_ms(&load), 31000);
+    cr_expect_eq(qn_load_last_ms(&load), 31000);
 }
 
 Test(load, odd_bodies_are_legal_and_rare)

@@ -185,9 +185,31 @@ Test(scenario, queue_that_goes_away_comes_back_for_a_load)
     expect_refused("{\"id\":\"a\",\"queue\":{\"away_for\":\"1s\"},\"load\":[\"ok\"]}",
                    "no load comes when the queue is back");
     expect_refused("{\"id\":\"a\",\"queue\":{\"away_for\":\"1s\"},\"load\":[\"ok at=1s back=1s\"]}",
-                   "at and back exclude each other");
+                   "at, back and window exclude each other");
     expect_refused("{\"id\":\"a\",\"queue\":{\"away_for\":\"soon\"},\"load\":[\"ok back=1s\"]}",
                    "queue.away_for: not a time");
+}
+
+Test(scenario, a_fault_may_be_a_window_and_a_load_wait_for_it)
+{
+    struct qn_scenario *scenario =
+        read_with(",\"load\":[\"ok\",\"ok window=2s\"],\"faults\":[\"on Delete* once do reset\","
+                  "{\"rule\":\"on ReceiveMessage do throttle as slow\",\"window\":\"2*V\"}]");
+
+    cr_expect(qn_str_is_none(scenario->faults[0].window));
+    cr_expect(qn_str_equal(scenario->faults[1].window, QN_STR("2*V")));
+    cr_expect_eq(scenario->faults[1].planned, 1);
+    cr_expect(qn_str_equal(scenario->loads[1].window, QN_STR("2s")));
+    qn_scenario_free(scenario);
+    expect_refused(
+        "{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[{\"rule\":\"on sink.work.begin do hang\","
+        "\"window\":\"1s\"}]}",
+        "a window is of calls to the server");
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[{\"rule\":\"on Delete* do reset\","
+                   "\"window\":\"soon\"}]}",
+                   "faults[0]: not a time");
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok at=1s window=1s\"]}",
+                   "at, back and window exclude each other");
 }
 
 Test(scenario, times_are_expressions_and_are_checked_when_the_file_is_read)
