@@ -21,12 +21,15 @@ static void plan_load(struct qn_running *run)
     bool is_due = qn_windows_are_over(windows) ||
                   (qn_windows_is_last(windows) && qn_windows_is_noticed(windows));
 
-    if (is_due && run->ready_virtual_ms != 0 && !run->is_window_load_planned) {
-        qn_load_plan(&run->load, QN_LOAD_WAITS_FOR_WINDOW,
-                     qn_recorder_now_ms(&run->recorder) - run->ready_virtual_ms);
-        run->is_window_load_planned = true;
+    if (!is_due || run->ready_virtual_ms == 0 || run->is_window_load_planned) {
+        return;
+    }
+    run->is_window_load_planned = true;
+    if (windows->count > 0) {
         run->turned_ms = qn_recorder_now_ms(&run->recorder);
     }
+    qn_load_plan(&run->load, QN_LOAD_WAITS_FOR_WINDOW,
+                 windows->count > 0 ? run->turned_ms - run->ready_virtual_ms : 0);
 }
 
 static bool open_window(struct qn_running *run, const struct qn_fault *fault, struct qn_error *err)
