@@ -63,6 +63,12 @@ static int64_t earlier_of(int64_t a_ms, int64_t b_ms)
     return a_ms == 0 || (b_ms != 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
+/* What is known of pollers is of no account for other calls. */
+static bool is_of_receives(const struct qn_windows *windows)
+{
+    return qn_str_equal(windows->action, QN_STR("ReceiveMessage"));
+}
+
 static int64_t alive_at(const struct qn_windows *windows, struct qn_str instance, int64_t at_ms)
 {
     int64_t count = 0;
@@ -109,8 +115,7 @@ static void note_try(struct qn_windows *windows, const struct call *call, struct
 static int64_t one_too_many_ms(const struct qn_windows *windows, const struct caller *caller,
                                struct qn_str instance)
 {
-    bool is_receive = qn_str_equal(windows->action, QN_STR("ReceiveMessage"));
-    int64_t known = is_receive ? windows->pollers : 1;
+    int64_t known = is_of_receives(windows) ? windows->pollers : 1;
     int64_t left = known > caller->at_once ? known : caller->at_once;
 
     for (const struct qn_table_item *item = windows->tries.first; item != NULL; item = item->next) {
@@ -253,8 +258,7 @@ void qn_windows_ended(struct qn_windows *windows, int64_t now_ms)
     for (const struct qn_table_item *item = windows->callers.first; item != NULL;
          item = item->next) {
         const struct caller *caller = item->value;
-        bool is_receive = qn_str_equal(windows->action, QN_STR("ReceiveMessage"));
-        int64_t at_once = is_receive ? caller->at_once : 0;
+        int64_t at_once = is_of_receives(windows) ? caller->at_once : 0;
         windows->pollers = at_once > windows->pollers ? at_once : windows->pollers;
     }
     windows->is_open = false;
