@@ -31,6 +31,7 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_STATE] = "state",
     [QN_CHECK_LOOKUP] = "lookup",
     [QN_CHECK_FETCH] = "fetch",
+    [QN_CHECK_REFUSED] = "refused",
     [QN_CHECK_PROC] = "proc",
     [QN_CHECK_BUSY] = "busy",
     [QN_CHECK_EFFECT_COUNT] = "effect.count",
@@ -50,47 +51,54 @@ static const char *const kind_names[QN_CHECK_KIND_COUNT] = {
     [QN_CHECK_LAMBDA_FILTERED] = "lambda.filtered",
 };
 
-#define FIELD(name, is_text, is_detail, at)                                                        \
+#define FIELD(name, type, is_detail, at)                                                           \
     {                                                                                              \
-        {(name), sizeof(name) - 1}, (is_text), (is_detail), (at)                                   \
+        {(name), sizeof(name) - 1}, (type), (is_detail), (at)                                      \
     }
-#define TEXT(name, member) FIELD(name, true, false, offsetof(struct qn_check_event, member))
-#define NUMBER(name, member) FIELD(name, false, false, offsetof(struct qn_check_event, member))
-#define DETAIL_TEXT(name, member) FIELD(name, true, true, offsetof(struct qn_check_detail, member))
-#define DETAIL_NUMBER(name, member)                                                                \
-    FIELD(name, false, true, offsetof(struct qn_check_detail, member))
+#define EVENT_AT(member) offsetof(struct qn_check_event, member)
+#define DETAIL_AT(member) offsetof(struct qn_check_detail, member)
+#define TEXT(name, member) FIELD(name, QN_CHECK_FIELD_TEXT, false, EVENT_AT(member))
+#define NUMBER(name, member) FIELD(name, QN_CHECK_FIELD_NUMBER, false, EVENT_AT(member))
+#define DETAIL_TEXT(name, member) FIELD(name, QN_CHECK_FIELD_TEXT, true, DETAIL_AT(member))
+#define DETAIL_NUMBER(name, member) FIELD(name, QN_CHECK_FIELD_NUMBER, true, DETAIL_AT(member))
+#define UNREAD(name) FIELD(name, QN_CHECK_FIELD_UNREAD, false, 0)
 
-/* The server's names are those of server/model/event.h. */
+/* The server's names are those of server/model/event.h, in the order in which it writes them: a
+ * reader finds each one right behind the one before it. */
 const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT] = {
     TEXT("what", what),
     TEXT("req", req),
     TEXT("action", action),
+    UNREAD("account"),
     TEXT("queue", queue),
     TEXT("instance", instance),
+    NUMBER("port", port),
+    UNREAD("conn"),
     DETAIL_TEXT("invocation", invocation),
+    NUMBER("attempt", attempt),
     TEXT("code", code),
+    NUMBER("status", status),
+    UNREAD("bytes"),
     TEXT("mid", mid),
     TEXT("k", k),
     TEXT("ik", ik),
     DETAIL_TEXT("step", step),
     TEXT("h", h),
+    NUMBER("n", n),
+    NUMBER("run", run),
+    NUMBER("deadline", deadline),
     TEXT("grp", grp),
     TEXT("sn", sn),
     DETAIL_TEXT("reason", reason),
     DETAIL_TEXT("rule", rule),
-    DETAIL_TEXT("target", target),
-    DETAIL_TEXT("agent", agent),
-    DETAIL_TEXT("tenant", tenant),
-    NUMBER("port", port),
-    NUMBER("attempt", attempt),
-    NUMBER("status", status),
-    NUMBER("n", n),
-    NUMBER("run", run),
-    NUMBER("deadline", deadline),
     DETAIL_NUMBER("match", match),
+    DETAIL_TEXT("target", target),
     DETAIL_NUMBER("from", from),
     DETAIL_NUMBER("to", to),
     DETAIL_NUMBER("count", count),
+    UNREAD("region"),
+    DETAIL_TEXT("agent", agent),
+    DETAIL_TEXT("tenant", tenant),
     DETAIL_NUMBER("pid", pid),
     DETAIL_NUMBER("exit", exit_code),
     DETAIL_NUMBER("signal", signal),
@@ -188,10 +196,11 @@ void qn_check_event_write(const struct qn_check_event *event, struct qn_buf *buf
                          kind_names[event->kind]);
     for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
         const struct qn_check_field *field = &qn_check_fields[i];
-        if (field->is_text && !qn_str_is_none(*qn_check_field_text(&copy, &detail, i))) {
+        if (field->type == QN_CHECK_FIELD_TEXT &&
+            !qn_str_is_none(*qn_check_field_text(&copy, &detail, i))) {
             qn_buf_append_format(buf, ",\"%s\":", field->name.ptr);
             qn_buf_append_json_string(buf, *qn_check_field_text(&copy, &detail, i));
-        } else if (!field->is_text &&
+        } else if (field->type == QN_CHECK_FIELD_NUMBER &&
                    *qn_check_field_number(&copy, &detail, i) != QN_EVENT_NO_INT) {
             qn_buf_append_format(buf, ",\"%s\":%lld", field->name.ptr,
                                  (long long)*qn_check_field_number(&copy, &detail, i));

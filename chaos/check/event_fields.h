@@ -4,14 +4,20 @@
 
 #include "chaos/check/history.h"
 
+enum qn_check_field_type {
+    QN_CHECK_FIELD_TEXT,
+    QN_CHECK_FIELD_NUMBER,
+    QN_CHECK_FIELD_UNREAD, /* the server writes it, and no checker asks */
+};
+
 struct qn_check_field {
     struct qn_str name;
-    bool is_text;
+    enum qn_check_field_type type;
     bool is_detail; /* the offset is in struct qn_check_detail */
     size_t offset;
 };
 
-enum { QN_CHECK_FIELD_COUNT = 37 };
+enum { QN_CHECK_FIELD_COUNT = 41 };
 extern const struct qn_check_field qn_check_fields[QN_CHECK_FIELD_COUNT];
 
 /* Where the field lies: in the event, or in its detail. */

@@ -25,7 +25,7 @@ static enum qn_check_kind kind_of(struct qn_str name)
 {
     for (int kind = QN_CHECK_OTHER + 1; kind < QN_CHECK_KIND_COUNT; kind++) {
         const char *known = qn_check_kind_name((enum qn_check_kind)kind);
-        if (known[0] == name.ptr[0] && qn_str_equal(qn_str_from_cstr(known), name)) {
+        if (strncmp(known, name.ptr, name.len) == 0 && known[name.len] == '\0') {
             return (enum qn_check_kind)kind;
         }
     }
@@ -264,28 +264,42 @@ static bool read_common(struct reader *r, struct qn_str name)
     return true;
 }
 
+/* QN_CHECK_FIELD_COUNT: a member of no meaning here. */
+static size_t find_field(const struct reader *r, struct qn_str name)
+{
+    for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
+        size_t field = r->next_field + i;
+        field = field < QN_CHECK_FIELD_COUNT ? field : field - QN_CHECK_FIELD_COUNT;
+        if (qn_str_equal(qn_check_fields[field].name, name)) {
+            return field;
+        }
+    }
+    return QN_CHECK_FIELD_COUNT;
+}
+
 static void read_member(struct reader *r, struct qn_str name)
 {
     if (read_common(r, name)) {
         return;
     }
-    for (size_t i = 0; i < QN_CHECK_FIELD_COUNT; i++) {
-        size_t field = r->next_field + i;
-        field = field < QN_CHECK_FIELD_COUNT ? field : field - QN_CHECK_FIELD_COUNT;
-        if (!qn_str_equal(qn_check_fields[field].name, name)) {
-            continue;
-        }
-        r->next_field = field + 1;
-        struct qn_check_detail *detail =
-            qn_check_fields[field].is_detail ? detail_of(r) : r->detail;
-        if (qn_check_fields[field].is_text) {
-            *qn_check_field_text(r->event, detail, field) = read_text(&r->json);
-        } else {
-            (void)read_number(&r->json, qn_check_field_number(r->event, detail, field));
-        }
+    size_t field = find_field(r, name);
+    if (field == QN_CHECK_FIELD_COUNT) {
+        (void)qn_json_skip(&r->json);
         return;
     }
-    (void)qn_json_skip(&r->json);
+    r->next_field = field + 1;
+    struct qn_check_detail *detail = qn_check_fields[field].is_detail ? detail_of(r) : r->detail;
+    switch (qn_check_fields[field].type) {
+    case QN_CHECK_FIELD_TEXT:
+        *qn_check_field_text(r->event, detail, field) = read_text(&r->json);
+        break;
+    case QN_CHECK_FIELD_NUMBER:
+        (void)read_number(&r->json, qn_check_field_number(r->event, detail, field));
+        break;
+    case QN_CHECK_FIELD_UNREAD:
+        (void)qn_json_skip(&r->json);
+        break;
+    }
 }
 
 bool qn_check_event_read(struct qn_str line, struct qn_arena *arena,

@@ -4,6 +4,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "chaos/check/lines.h"
+
 _Static_assert(sizeof(struct qn_check_event) <= 312, "a trace of a million takes 300 MB already");
 
 /* What is known of a message by its id. */
@@ -19,7 +21,6 @@ void qn_history_init(struct qn_history *history)
     *history = (struct qn_history){0};
     qn_texts_init(&history->texts);
     qn_arena_init(&history->arena, SIZE_MAX / 2);
-    qn_arena_init(&history->line_arena, SIZE_MAX / 2);
 }
 
 void qn_history_add_port(struct qn_history *history, int64_t port, const char *instance)
@@ -89,7 +90,6 @@ void qn_history_done(struct qn_history *history)
     qn_memory_free(history->events);
     qn_texts_done(&history->texts);
     qn_arena_done(&history->arena);
-    qn_arena_done(&history->line_arena);
     *history = (struct qn_history){0};
 }
 
@@ -191,41 +191,36 @@ void qn_history_map_keys(struct qn_history *history, const struct qn_table *map)
     qn_memory_free(events);
 }
 
-static bool read_line(struct qn_history *history, struct qn_str line, struct qn_error *err)
+static void add_line(struct qn_history *history, struct qn_check_line *line)
 {
-    struct qn_check_event event;
-    struct qn_check_detail detail;
-    uint64_t missed;
-    bool is_header;
+    history->missed += line->missed;
+    if (line->is_header) {
+        history->header = qn_arena_copy(&history->arena, line->text);
+        read_ports(history, line->text);
+    } else if (line->missed == 0) {
+        name_caller(history, &line->event);
+        line->event.raw =
+            history->keeps_lines ? qn_arena_copy(&history->arena, line->text).ptr : NULL;
+        qn_history_add(history, &line->event);
+    }
+}
 
-    qn_arena_reset(&history->line_arena);
-    if (!qn_check_event_read(line, &history->line_arena, &event, &detail, &missed, &is_header,
-                             err)) {
-        return false;
+void qn_history_add_lines(struct qn_history *history, struct qn_check_lines *lines)
+{
+    for (size_t i = 0; i < lines->count; i++) {
+        add_line(history, &lines->items[i]);
     }
-    history->missed += missed;
-    if (is_header) {
-        history->header = qn_arena_copy(&history->arena, line);
-        read_ports(history, line);
-    } else if (missed == 0) {
-        name_caller(history, &event);
-        event.raw = history->keeps_lines ? qn_arena_copy(&history->arena, line).ptr : NULL;
-        qn_history_add(history, &event);
-    }
-    return true;
 }
 
 bool qn_history_read(struct qn_history *history, struct qn_str text, struct qn_error *err)
 {
-    while (text.len > 0) {
-        struct qn_str rest;
-        struct qn_str line = qn_str_trim(qn_str_cut(text, '\n', &rest));
-        text = rest;
-        if (line.len > 0 && !read_line(history, line, err)) {
-            return false;
-        }
-    }
-    return true;
+    struct qn_check_lines lines;
+
+    qn_check_lines_init(&lines);
+    bool ok = qn_check_lines_parse(&lines, text, err);
+    qn_history_add_lines(history, &lines);
+    qn_check_lines_done(&lines);
+    return ok;
 }
 
 static int by_number(const void *a, const void *b)

@@ -45,9 +45,10 @@ enum qn_check_kind {
     QN_CHECK_STATE,       /* a versioned projection was written */
     QN_CHECK_LOOKUP,      /* the consumer asked whether there is an effect for k: status */
     QN_CHECK_FETCH,       /* the consumer asked for what the message of k points to: status */
-    QN_CHECK_PROC,        /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
-    QN_CHECK_BUSY,        /* since the event of this kind before it, a thread of the consumer, or of
-                             the server, was ready to run for n ms and had no processor */
+    QN_CHECK_REFUSED, /* the sink could not take a call: status, target (method and path), reason */
+    QN_CHECK_PROC,    /* what: spawn, ready, signal, stop, cont, exit; instance, pid */
+    QN_CHECK_BUSY,    /* since the event of this kind before it, a thread of the consumer, or of
+                         the server, was ready to run for n ms and had no processor */
     QN_CHECK_EFFECT_COUNT, /* at the end, by the effects command: k, count */
     QN_CHECK_LOG,          /* the consumer printed a line: instance, reason */
     QN_CHECK_LETTER, /* at the end, a message mid in the dead-letter queue: the message k that it is
@@ -94,20 +95,22 @@ struct qn_check_detail {
 /* Texts are none and integers QN_EVENT_NO_INT when they are absent. Names in JSON: the table in
  * event.c. There may be millions: in a history each text is there once, however many have it. */
 struct qn_check_event {
+    /* Together, what nearly each checker asks of each event: there may be millions. */
     enum qn_check_kind kind;
     bool undone;   /* of a journal entry that a crash took back */
     bool replayed; /* work.commit */
     bool is_read;  /* from a line: not one of the harness's own */
     uint64_t seq;
-    uint64_t lsn;
     int64_t vt; /* virtual ms */
-    int64_t wt; /* wall ms */
-    struct qn_str req, action, queue, instance, code;
-    struct qn_str mid, k, h, grp, sn;
-    struct qn_str ik, what;
-    int64_t port, attempt, status, n, deadline, run, work_ms;
-    int64_t digest;                       /* of the payload, as qn_body_digest() has it */
+    struct qn_str k, queue, instance, action;
     const struct qn_check_detail *detail; /* never NULL: of all absent when there is none */
+    struct qn_str mid, grp, req, h, code, what;
+    int64_t n, deadline, run;
+    uint64_t lsn;
+    int64_t wt; /* wall ms */
+    struct qn_str sn, ik;
+    int64_t port, attempt, status, work_ms;
+    int64_t digest;  /* of the payload, as qn_body_digest() has it */
     const char *raw; /* the line it was read from, where it is kept (qn_history.keeps_lines) */
 };
 
@@ -128,7 +131,6 @@ struct qn_history {
     struct qn_texts texts;
     struct qn_str recent[QN_HISTORY_TEXTS]; /* the last of each: the next one is often the same */
     struct qn_arena arena;                  /* of details, lines and the header */
-    struct qn_arena line_arena;             /* of the line that is being read */
     /* The lines that were read are written again as they were, with what no checker knows of. Set
      * it before reading, where they will be written. */
     bool keeps_lines;
@@ -160,7 +162,10 @@ void qn_history_add_port(struct qn_history *history, int64_t port, const char *i
 void qn_history_done(struct qn_history *history);
 /* Copies the event, its detail and its texts. */
 void qn_history_add(struct qn_history *history, const struct qn_check_event *event);
-/* Any number of JSON lines. Fails at the first that is none. */
+struct qn_check_lines;
+/* What was parsed: lines.h. Names who called, where a port tells it. */
+void qn_history_add_lines(struct qn_history *history, struct qn_check_lines *lines);
+/* Any number of JSON lines. Fails at the first that is none, with those before it added. */
 QN_MUST_CHECK bool qn_history_read(struct qn_history *history, struct qn_str text,
                                    struct qn_error *err);
 /* The keys that one stands for. */

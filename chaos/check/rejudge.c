@@ -6,9 +6,8 @@
 #include <sys/stat.h>
 
 #include "chaos/check/check.h"
+#include "chaos/check/read_ahead.h"
 #include "chaos/check/report/report.h"
-
-enum { BLOCK = 1024 * 1024 };
 
 struct judging {
     struct qn_check_options options;
@@ -23,31 +22,6 @@ static int complain(const struct qn_error *err)
     return QN_CHECK_USAGE;
 }
 
-/* Block by block: a trace is as large as its events, and need not be there twice. */
-static bool read_blocks(FILE *file, struct qn_history *history, struct qn_error *err)
-{
-    struct qn_buf text;
-    char *block = qn_memory_new(BLOCK);
-    size_t len;
-    bool ok = true;
-
-    qn_buf_init(&text, SIZE_MAX / 2);
-    while (ok && (len = fread(block, 1, BLOCK, file)) > 0) {
-        const char *last = memrchr(block, '\n', len);
-        size_t whole = last != NULL ? (size_t)(last - block) + 1 : 0;
-        qn_buf_append(&text, block, whole);
-        if (whole > 0) {
-            ok = qn_history_read(history, qn_buf_str(&text), err);
-            qn_buf_clear(&text);
-        }
-        qn_buf_append(&text, block + whole, len - whole);
-    }
-    ok = ok && qn_history_read(history, qn_buf_str(&text), err);
-    qn_buf_done(&text);
-    qn_memory_free(block);
-    return ok;
-}
-
 static bool read_history(const char *path, struct qn_history *history, struct qn_error *err)
 {
     struct qn_error reason;
@@ -56,7 +30,7 @@ static bool read_history(const char *path, struct qn_history *history, struct qn
     if (file == NULL) {
         return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "%s: %s", path, strerror(errno));
     }
-    bool is_trace = read_blocks(file, history, &reason);
+    bool is_trace = qn_history_read_file(history, file, &reason);
     bool is_read = ferror(file) == 0;
     if (file != stdin) {
         (void)fclose(file);

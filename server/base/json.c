@@ -275,17 +275,20 @@ bool qn_json_string(struct qn_json *json, struct qn_str *ret_text)
 
 bool qn_json_next_member(struct qn_json *json, struct qn_str *ret_name)
 {
-    struct qn_str name;
+    struct qn_str raw;
+    bool has_escapes;
 
-    if (!next_item(json, '{', '}') || !qn_json_string(json, &name)) {
+    if (!next_item(json, '{', '}') || !scan_string(json, &raw, &has_escapes)) {
         return false;
     }
-    /* No name of ours holds a NUL, and common readers refuse it too. */
-    if (qn_str_find_char(name, '\0') < name.len || !take(json, ':')) {
+    *ret_name = raw;
+    /* No name of ours holds a NUL, and common readers refuse it too. Only an escape can make one.
+     */
+    if (has_escapes &&
+        (!resolve(json, raw, ret_name) || qn_str_find_char(*ret_name, '\0') < ret_name->len)) {
         return fail(json);
     }
-    *ret_name = name;
-    return true;
+    return take(json, ':') || fail(json);
 }
 
 static const char *skip_digits(const char *at, const char *end)

@@ -88,6 +88,9 @@ struct qn_str qn_str_trim(struct qn_str s)
     return s;
 }
 
+/* So many overflow nothing, with a sign among them or not. */
+enum { SAFE_DIGITS = 18 };
+
 bool qn_str_to_int64(struct qn_str s, int64_t min, int64_t max, int64_t *ret_value)
 {
     bool negative = s.len > 0 && s.ptr[0] == '-';
@@ -96,6 +99,13 @@ bool qn_str_to_int64(struct qn_str s, int64_t min, int64_t max, int64_t *ret_val
 
     if (i == s.len) {
         return false;
+    }
+    for (; i < s.len && i < SAFE_DIGITS; i++) { /* most numbers end here */
+        int digit = s.ptr[i] - '0';
+        if (digit < 0 || digit > 9) {
+            return false;
+        }
+        value = value * 10 + (negative ? -digit : digit);
     }
     for (; i < s.len; i++) {
         int digit = s.ptr[i] - '0';
