@@ -240,6 +240,16 @@ static bool parse(const struct item *item, struct qn_str text)
            qn_scenario_mistake(item->reader, item->place, item->given, "%s", why.message);
 }
 
+/* It is looked for under the name that stands in the file. */
+static bool check_name(const struct item *item, struct qn_str text)
+{
+    struct qn_str name = item->fault->rule->name;
+
+    return qn_str_is_none(name) || qn_str_find(text, name) < text.len ||
+           qn_scenario_mistake(item->reader, item->place, item->given,
+                               "the name of a rule is not filled in: no {} behind as");
+}
+
 /* A window opens and ends with the rule's own calls, which only the server tells of. */
 static bool read_window(const struct item *item, const json_t *window)
 {
@@ -252,6 +262,12 @@ static bool read_window(const struct item *item, const json_t *window)
     if (fault->rule->target != QN_TARGET_SQS || fault->rule->is_internal) {
         return qn_scenario_mistake(item->reader, item->place, item->given,
                                    "a window is of calls to the server: say on ReceiveMessage");
+    }
+    const struct qn_rule_when *when = &fault->rule->when;
+    if (when->first > 0 || when->nth_count > 0 || when->times > 0) {
+        return qn_scenario_mistake(item->reader, item->place, item->given,
+                                   "a window lasts until the consumer has noticed: leave out "
+                                   "once, times, first and nth");
     }
     fault->window =
         qn_arena_copy(&item->reader->scenario->arena, qn_str_from_cstr(json_string_value(window)));
@@ -266,7 +282,7 @@ static void read_fault(const struct item *item, const json_t *object, size_t ind
     bool is_optional;
     struct qn_str text = without_optional(item->given, &is_optional);
 
-    if (!parse(item, text) || !check_fault(item, fault->rule) ||
+    if (!parse(item, text) || !check_name(item, text) || !check_fault(item, fault->rule) ||
         !read_window(item, json_object_get(object, "window"))) {
         return;
     }

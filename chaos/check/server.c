@@ -17,6 +17,7 @@
 #define EVERYWHERE "0.0.0.0"
 
 enum { ARGUMENTS_MAX = 20 + 2 * QN_SERVER_PORTS_MAX };
+enum { NOT_FOUND = 404 };
 enum { START_LIMIT_MS = 20000, START_ATTEMPTS = 3, STOP_LIMIT_MS = 5000, PATH_ROOM = 4200 };
 
 bool qn_server_fail(struct qn_error *err, const char *what, const struct quern_error *cause)
@@ -260,7 +261,8 @@ bool qn_server_remove_rule(struct qn_server *server, const char *text, const cha
     char path[256];
 
     (void)snprintf(path, sizeof(path), "/_quern/rules?name=%s", name);
-    if (!quern_http_delete(server->client, path, NULL, &cause)) {
+    /* Not found: it was removed by a try whose answer was lost. */
+    if (!quern_http_delete(server->client, path, NULL, &cause) && cause.http_status != NOT_FOUND) {
         return qn_server_fail(err, name, &cause);
     }
     forget_rule(server, text);

@@ -208,8 +208,22 @@ Test(scenario, a_fault_may_be_a_window_and_a_load_wait_for_it)
     expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[{\"rule\":\"on Delete* do reset\","
                    "\"window\":\"soon\"}]}",
                    "faults[0]: not a time");
+    expect_refused(
+        "{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[{\"rule\":\"on Delete* once do reset\","
+        "\"window\":\"1s\"}]}",
+        "faults[0]: a window lasts until the consumer has noticed");
     expect_refused("{\"id\":\"a\",\"load\":[\"ok at=1s window=1s\"]}",
                    "at, back and window exclude each other");
+}
+
+Test(scenario, a_rule_has_its_name_as_it_stands_in_the_file)
+{
+    expect_refused("{\"id\":\"a\",\"load\":[\"ok\"],\"faults\":[\"on Delete* do reset as r{V}\"]}",
+                   "faults[0]: the name of a rule is not filled in");
+    struct qn_scenario *scenario =
+        read_with(",\"load\":[\"ok\"],\"faults\":[\"on Delete* do delay {V} as r4000\"]");
+    cr_expect(qn_str_equal(scenario->faults[0].name, QN_STR("r4000")));
+    qn_scenario_free(scenario);
 }
 
 Test(scenario, times_are_expressions_and_are_checked_when_the_file_is_read)
