@@ -2,9 +2,13 @@
 #include "chaos/check/routes.h"
 
 #include "chaos/check/blobs.h"
+#include "chaos/check/routes_call.h"
 #include "chaos/check/unit_key.h"
 
-enum { ITEMS_MAX = 100 };
+enum {
+    ITEMS_MAX = 100,
+    TOLD_MAX = 200, /* of a path */
+};
 
 /* A call that a rule holds or delays, with the answer that it gets then. */
 struct parked {
@@ -22,16 +26,6 @@ struct qn_routes {
     struct parked *parked;
     int64_t last_number;
     struct qn_blobs *blobs;
-};
-
-/* A request with its body read. */
-struct call {
-    struct qn_routes *routes;
-    const struct qn_routes_request *request;
-    json_t *body;       /* NULL: none, or not JSON */
-    struct qn_str rest; /* of the path, behind the route's prefix */
-    int64_t now_ms;
-    void *owner;
 };
 
 struct qn_routes *qn_routes_new(const struct qn_routes_options *options)
@@ -61,24 +55,51 @@ struct qn_effects *qn_routes_effects(struct qn_routes *routes)
     return routes->effects;
 }
 
-static void answer(const struct call *call, int status, const char *text)
+static void answer(const struct qn_call *call, int status, const char *text)
 {
-    const struct qn_effects_options *o = &call->routes->options.effects;
+    const struct qn_effects_options *o = &call->options->effects;
     const struct qn_effect_answer full = {.status = status, .text = qn_str_from_cstr(text)};
 
     o->answer(o->state, call->owner, &full);
 }
 
-static struct qn_str instance_of(const struct call *call, struct qn_str k)
+struct qn_str qn_call_instance(const struct qn_call *call, struct qn_str k)
 {
-    const struct qn_routes_options *o = &call->routes->options;
+    const struct qn_routes_options *o = call->options;
 
     return o->instance_of != NULL ? o->instance_of(o->effects.state, call->request->instance, k)
                                   : call->request->instance;
 }
 
+void qn_call_refuse(const struct qn_call *call, int status, const char *why)
+{
+    const struct qn_routes_request *request = call->request;
+    struct qn_check_event event;
+    struct qn_check_detail detail;
+    struct qn_buf target;
+    struct qn_buf text;
+
+    qn_buf_init(&target, SIZE_MAX / 2);
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_buf_append_format(&target, "%.*s %.*s", QN_STR_ARG(request->method),
+                         QN_STR_ARG(qn_str_first(request->path, TOLD_MAX)));
+    qn_buf_append_format(&text, "{\"error\":\"%s\"}", why);
+    if (!qn_str_equal(request->method, QN_STR("GET"))) {
+        qn_check_event_init(&event, &detail, QN_CHECK_REFUSED);
+        event.status = status;
+        event.instance = qn_call_instance(call, QN_STR_NONE);
+        detail.target = qn_buf_str(&target);
+        detail.reason = qn_str_from_cstr(why);
+        qn_record(call->options->effects.recorder, &event);
+    }
+    qn_buf_append_char(&text, '\0');
+    answer(call, status, text.ptr);
+    qn_buf_done(&target);
+    qn_buf_done(&text);
+}
+
 /* Fills in what the headers tell. */
-static void begin(const struct call *call, struct qn_effect_call work)
+static void begin(const struct qn_call *call, struct qn_effect_call work)
 {
     const struct qn_routes_request *request = call->request;
 
@@ -86,11 +107,11 @@ static void begin(const struct call *call, struct qn_effect_call work)
     if (!qn_str_to_int64(request->receive_count, 1, INT32_MAX, &work.n)) {
         work.n = QN_EVENT_NO_INT;
     }
-    work.instance = instance_of(call, work.items[0].k);
+    work.instance = qn_call_instance(call, work.items[0].k);
     qn_effects_begin(call->routes->effects, &work, call->now_ms, call->owner);
 }
 
-static void begin_work(const struct call *call, struct qn_str step)
+static void begin_work(const struct qn_call *call, struct qn_str step)
 {
     const struct qn_routes_request *request = call->request;
     struct qn_effect_item items[ITEMS_MAX];
@@ -98,29 +119,29 @@ static void begin_work(const struct call *call, struct qn_str step)
     size_t count = is_bulk ? json_array_size(call->body) : 1;
 
     if (count > ITEMS_MAX) {
-        answer(call, 413, "{\"error\":\"at most 100 units in one call\"}");
+        qn_call_refuse(call, 413, "at most 100 units in one call");
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const json_t *unit = is_bulk ? json_array_get(call->body, i) : call->body;
-        items[i] = qn_unit_item(&call->routes->options, request, unit);
+        items[i] = qn_unit_item(call->options, request, unit);
     }
     begin(call,
           (struct qn_effect_call){
               .ik = request->idempotency_key, .step = step, .items = items, .item_count = count});
 }
 
-static void post_effect(const struct call *call)
+static void post_effect(const struct qn_call *call)
 {
     begin_work(call, QN_STR_NONE);
 }
 
-static void post_step(const struct call *call)
+static void post_step(const struct qn_call *call)
 {
     begin_work(call, call->rest);
 }
 
-static void park(const struct call *call, int64_t number, int64_t due_ms,
+static void park(const struct qn_call *call, int64_t number, int64_t due_ms,
                  const struct qn_effect_answer *answer)
 {
     struct parked *parked = qn_memory_new(sizeof(*parked));
@@ -135,10 +156,10 @@ static void park(const struct call *call, int64_t number, int64_t due_ms,
 
 /* Asks the rules about a call that is answered at once, and records it unless a rule keeps it from
  * being carried out. */
-static void conclude_with(const struct call *call, struct qn_check_event *event,
+static void conclude_with(const struct qn_call *call, struct qn_check_event *event,
                           struct qn_effect_answer answer)
 {
-    const struct qn_effects_options *o = &call->routes->options.effects;
+    const struct qn_effects_options *o = &call->options->effects;
     struct qn_effect_verdict verdict = {.fate = QN_EFFECT_GO_ON};
     int64_t number = --call->routes->last_number;
     int64_t due_ms = call->now_ms + verdict.delay_ms;
@@ -167,27 +188,27 @@ static void conclude_with(const struct call *call, struct qn_check_event *event,
     }
 }
 
-static void conclude(const struct call *call, struct qn_check_event *event, const char *text)
+void qn_call_conclude(const struct qn_call *call, struct qn_check_event *event, const char *text)
 {
     conclude_with(
         call, event,
         (struct qn_effect_answer){.status = (int)event->status, .text = qn_str_from_cstr(text)});
 }
 
-static void get_effect(const struct call *call)
+static void get_effect(const struct qn_call *call)
 {
     bool is_applied = qn_effects_is_applied(call->routes->effects, call->rest);
     struct qn_check_event event;
 
     qn_check_event_init(&event, NULL, QN_CHECK_LOOKUP);
-    event.k = qn_unit_key_of_id(&call->routes->options, call->rest);
+    event.k = qn_unit_key_of_id(call->options, call->rest);
     event.status = is_applied ? 200 : 404;
-    event.instance = instance_of(call, event.k);
-    conclude(call, &event, is_applied ? "{\"applied\":true}" : "{\"applied\":false}");
+    event.instance = qn_call_instance(call, event.k);
+    qn_call_conclude(call, &event, is_applied ? "{\"applied\":true}" : "{\"applied\":false}");
 }
 
 /* A record that the consumer keeps of a message that it will not, or cannot, carry out. */
-static void post_record(const struct call *call, enum qn_check_kind kind)
+static void post_record(const struct qn_call *call, enum qn_check_kind kind)
 {
     struct qn_check_event event;
     struct qn_check_detail detail;
@@ -195,34 +216,33 @@ static void post_record(const struct call *call, enum qn_check_kind kind)
     struct qn_str id = qn_unit_member(call->body, "id");
 
     if (qn_str_is_none(key) && qn_str_is_none(id)) {
-        key = qn_unit_key_of_body(&call->routes->options, call->request->body);
+        key = qn_unit_key_of_body(call->options, call->request->body);
     }
     if (qn_str_is_none(key) && qn_str_is_none(id)) {
-        answer(
-            call, 400,
-            "{\"error\":\"expected a JSON object with id, or the body of a message as it came\"}");
+        qn_call_refuse(call, 400,
+                       "expected a JSON object with id, or the body of a message as it came");
         return;
     }
     qn_check_event_init(&event, &detail, kind);
-    event.k = qn_str_is_none(id) ? key : qn_unit_key_of_id(&call->routes->options, id);
+    event.k = qn_str_is_none(id) ? key : qn_unit_key_of_id(call->options, id);
     detail.reason = qn_unit_member(call->body, "reason");
-    event.instance = instance_of(call, event.k);
+    event.instance = qn_call_instance(call, event.k);
     event.status = 200;
-    conclude(call, &event, "{\"recorded\":true}");
+    qn_call_conclude(call, &event, "{\"recorded\":true}");
 }
 
-static void post_reject(const struct call *call)
+static void post_reject(const struct qn_call *call)
 {
     post_record(call, QN_CHECK_REJECT);
 }
 
 /* All that a handler has to do with the body of a message: an adapter needs no other call. */
-static void post_handle(const struct call *call)
+static void post_handle(const struct qn_call *call)
 {
     struct qn_effect_item item;
     struct qn_str ik;
 
-    switch (qn_unit_read(&call->routes->options, call->request, call->body, &item, &ik)) {
+    switch (qn_unit_read(call->options, call->request, call->body, &item, &ik)) {
     case QN_UNIT_WORK:
         begin(call,
               (struct qn_effect_call){.ik = ik, .items = &item, .item_count = 1, .rejects = true});
@@ -234,19 +254,19 @@ static void post_handle(const struct call *call)
         answer(call, 501, "{\"error\":\"a schemaVersion that this build does not know\"}");
         return;
     case QN_UNIT_UNKNOWN:
-        answer(call, 400, "{\"error\":\"not the body of a message of this run, as it came\"}");
+        qn_call_refuse(call, 400, "not the body of a message of this run, as it came");
         return;
     }
 }
 
-static void post_reconciliation(const struct call *call)
+static void post_reconciliation(const struct qn_call *call)
 {
     post_record(call, QN_CHECK_RECONCILE);
 }
 
-static void put_state(const struct call *call)
+static void put_state(const struct qn_call *call)
 {
-    const struct qn_effects_options *o = &call->routes->options.effects;
+    const struct qn_effects_options *o = &call->options->effects;
     struct qn_check_event event;
     struct qn_check_detail detail;
     int64_t version = json_integer_value(json_object_get(call->body, "version"));
@@ -258,7 +278,7 @@ static void put_state(const struct call *call)
     }
     if (is_conditional &&
         !qn_str_to_int64(call->request->if_version_lower, 0, INT64_MAX, &version)) {
-        answer(call, 400, "{\"error\":\"If-Version-Lower is a number\"}");
+        qn_call_refuse(call, 400, "If-Version-Lower is a number");
         return;
     }
     int64_t *stored = qn_table_at(&call->routes->versions, call->rest);
@@ -270,19 +290,19 @@ static void put_state(const struct call *call)
     qn_check_event_init(&event, &detail, QN_CHECK_STATE);
     detail.target = call->rest;
     event.n = version;
-    event.instance = instance_of(call, QN_STR_NONE);
+    event.instance = qn_call_instance(call, QN_STR_NONE);
     qn_record(o->recorder, &event);
     answer(call, 200, "{\"stored\":true}");
 }
 
-static void post_ready(const struct call *call)
+static void post_ready(const struct qn_call *call)
 {
-    const struct qn_effects_options *o = &call->routes->options.effects;
+    const struct qn_effects_options *o = &call->options->effects;
     struct qn_check_event event;
 
     qn_check_event_init(&event, NULL, QN_CHECK_PROC);
     event.what = QN_STR("ready");
-    event.instance = instance_of(call, QN_STR_NONE);
+    event.instance = qn_call_instance(call, QN_STR_NONE);
     qn_record(o->recorder, &event);
     if (o->at_event != NULL) {
         (void)o->at_event(o->state, &event);
@@ -290,7 +310,7 @@ static void post_ready(const struct call *call)
     answer(call, 204, "");
 }
 
-static void post_event(const struct call *call)
+static void post_event(const struct qn_call *call)
 {
     struct qn_check_event event;
     struct qn_check_detail detail;
@@ -300,84 +320,23 @@ static void post_event(const struct call *call)
     if (qn_str_is_none(detail.reason)) {
         detail.reason = QN_STR("event");
     }
-    event.instance = instance_of(call, QN_STR_NONE);
-    qn_record(call->routes->options.effects.recorder, &event);
+    event.instance = qn_call_instance(call, QN_STR_NONE);
+    qn_record(call->options->effects.recorder, &event);
     answer(call, 204, "");
 }
 
-/* An event for each message that no filter fits; the last one is still to be recorded. */
-static void name_filtered(const struct call *call, const json_t *ids, struct qn_check_event *event)
-{
-    size_t i;
-    const json_t *id;
-
-    json_array_foreach(ids, i, id)
-    {
-        if (!json_is_string(id)) {
-            continue;
-        }
-        if (!qn_str_is_none(event->mid)) {
-            qn_record(call->routes->options.effects.recorder, event);
-        }
-        event->mid = qn_str(json_string_value(id), json_string_length(id));
-        event->k = qn_unit_key_of_id(&call->routes->options, event->mid);
-        event->n = 1;
-    }
-}
-
-/* What `quern lambda` tells of an invocation. */
-static void post_lambda(const struct call *call)
-{
-    static const struct {
-        const char *what;
-        enum qn_check_kind kind;
-    } kinds[] = {
-        {"invoke", QN_CHECK_LAMBDA_INVOKE},     {"return", QN_CHECK_LAMBDA_RETURN},
-        {"wrong", QN_CHECK_LAMBDA_WRONG},       {"error", QN_CHECK_LAMBDA_ERROR},
-        {"wrong_id", QN_CHECK_LAMBDA_WRONG_ID}, {"timeout", QN_CHECK_LAMBDA_TIMEOUT},
-        {"audit", QN_CHECK_LAMBDA_AUDIT},       {"init", QN_CHECK_LAMBDA_INIT},
-        {"filtered", QN_CHECK_LAMBDA_FILTERED}, {"throttled", QN_CHECK_LAMBDA_THROTTLED},
-        {"started", QN_CHECK_LAMBDA_STARTED},   {"not_started", QN_CHECK_LAMBDA_NOT_STARTED},
-    };
-    const json_t *ids = json_object_get(call->body, "ids");
-    const json_t *failed = json_object_get(call->body, "failed");
-    struct qn_check_event event;
-    struct qn_check_detail detail;
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (!qn_str_equal(qn_unit_member(call->body, "what"), qn_str_from_cstr(kinds[i].what))) {
-            continue;
-        }
-        qn_check_event_init(&event, &detail, kinds[i].kind);
-        event.req = qn_unit_member(call->body, "request");
-        detail.reason = qn_unit_member(call->body, "why");
-        event.n = ids != NULL ? (int64_t)json_array_size(ids) : QN_EVENT_NO_INT;
-        detail.count = failed != NULL ? (int64_t)json_array_size(failed) : QN_EVENT_NO_INT;
-        event.instance = instance_of(call, QN_STR_NONE);
-        event.status = 200;
-        if (event.kind == QN_CHECK_LAMBDA_FILTERED) {
-            name_filtered(call, ids, &event);
-        }
-        conclude(call, &event, "{}");
-        return;
-    }
-    answer(call, 400,
-           "{\"error\":\"what is one of init, started, not_started, invoke, return, wrong, "
-           "wrong_id, error, timeout, "
-           "throttled, filtered, audit\"}");
-}
-
-static void put_blob(const struct call *call)
+static void put_blob(const struct qn_call *call)
 {
     if (qn_blobs_put(call->routes->blobs, call->rest, call->request->body)) {
         answer(call, 200, "{\"stored\":true}");
     } else {
-        answer(call, 422, "{\"error\":\"the name is not the SHA-256 of the body\"}");
+        qn_call_refuse(call, 422, "the name is not the SHA-256 of the body");
     }
 }
 
 /* Of a message of the load. */
-static void get_object(const struct call *call, int status, struct qn_str k, struct qn_str content)
+static void get_object(const struct qn_call *call, int status, struct qn_str k,
+                       struct qn_str content)
 {
     struct qn_effect_answer full = {.status = status, .text = content};
     struct qn_check_event event;
@@ -386,13 +345,13 @@ static void get_object(const struct call *call, int status, struct qn_str k, str
     qn_check_event_init(&event, NULL, QN_CHECK_FETCH);
     event.k = k;
     event.status = status;
-    event.instance = instance_of(call, k);
+    event.instance = qn_call_instance(call, k);
     conclude_with(call, &event, full);
 }
 
-static void get_blob(const struct call *call)
+static void get_blob(const struct qn_call *call)
 {
-    const struct qn_routes_options *options = &call->routes->options;
+    const struct qn_routes_options *options = call->options;
     const struct qn_effects_options *o = &options->effects;
     struct qn_effect_answer full = {.status = 200, .type = "application/octet-stream"};
     struct qn_str content = QN_STR("{\"error\":\"there is no such blob\"}");
@@ -412,20 +371,24 @@ static void get_blob(const struct call *call)
 static const struct {
     const char *method;
     const char *path; /* one that ends in '/' is a prefix */
-    void (*handle)(const struct call *call);
+    void (*handle)(const struct qn_call *call);
 } calls[] = {
-    {"POST", "/v1/effects", post_effect}, {"GET", "/v1/effects/", get_effect},
-    {"POST", "/v1/rejects", post_reject}, {"POST", "/v1/reconciliations", post_reconciliation},
-    {"PUT", "/v1/state/", put_state},     {"POST", "/v1/steps/", post_step},
-    {"POST", "/v1/ready", post_ready},    {"POST", "/v1/event", post_event},
-    {"POST", "/v1/lambda", post_lambda},  {"PUT", "/v1/blobs/", put_blob},
-    {"GET", "/v1/blobs/", get_blob},      {"POST", "/v1/handle", post_handle},
+    {"POST", "/v1/effects", post_effect},   {"GET", "/v1/effects/", get_effect},
+    {"POST", "/v1/rejects", post_reject},   {"POST", "/v1/reconciliations", post_reconciliation},
+    {"PUT", "/v1/state/", put_state},       {"POST", "/v1/steps/", post_step},
+    {"POST", "/v1/ready", post_ready},      {"POST", "/v1/event", post_event},
+    {"POST", "/v1/lambda", qn_call_lambda}, {"PUT", "/v1/blobs/", put_blob},
+    {"GET", "/v1/blobs/", get_blob},        {"POST", "/v1/handle", post_handle},
 };
 
 void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *request,
                       int64_t now_ms, void *owner)
 {
-    struct call call = {.routes = self, .request = request, .now_ms = now_ms, .owner = owner};
+    struct qn_call call = {.routes = self,
+                           .options = &self->options,
+                           .request = request,
+                           .now_ms = now_ms,
+                           .owner = owner};
     bool path_exists = false;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -444,7 +407,7 @@ void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *re
             return;
         }
     }
-    answer(&call, path_exists ? 405 : 404, "{\"error\":\"no such call\"}");
+    qn_call_refuse(&call, path_exists ? 405 : 404, "no such call");
 }
 
 /* Takes out and answers those that fit: the one with this number, or all that are due. */

@@ -277,7 +277,8 @@ Test(sink, handle_takes_a_body_without_a_key_by_what_it_is)
     cr_expect(qn_str_equal(last_of(QN_CHECK_WORK_COMMIT)->k, QN_STR("k-003")));
     size_t count = history.count;
     cr_expect_eq(call("POST", "/v1/handle", "", "of somebody else", answer), 400);
-    cr_expect_eq(history.count, count);
+    cr_expect_eq(history.count, count + 1);
+    cr_expect_eq(last_of(QN_CHECK_REFUSED)->status, 400);
 }
 
 Test(sink, handle_answers_what_may_succeed_later_with_503)
@@ -366,9 +367,30 @@ Test(sink, unknown_calls_are_refused)
 {
     char answer[2048];
 
-    cr_expect_eq(call("GET", "/v1/effects", "", "", answer), 405);
     cr_expect_eq(call("POST", "/v2/effects", "", "{}", answer), 404);
     cr_expect_eq(call("POST", "/v1/steps/", "", "{}", answer), 404);
+}
+
+/* Who only asked has told nothing of his work. */
+Test(sink, calls_that_it_cannot_take_are_events_and_questions_are_none)
+{
+    char answer[2048];
+
+    cr_expect_eq(call("GET", "/v1/effects", "", "", answer), 405);
+    cr_expect_eq(call("GET", "/", "", "", answer), 404);
+    cr_expect_eq(history.count, 0);
+    cr_expect_eq(call("POST", "/v1/handle", "X-Quern-Instance: QUERN0001\r\n", "", answer), 400);
+    const struct qn_check_event *event = last_of(QN_CHECK_REFUSED);
+    cr_assert_not_null(event);
+    cr_expect_eq(event->status, 400);
+    cr_expect(qn_str_equal(event->instance, QN_STR("QUERN0001")));
+    cr_expect(qn_str_equal(event->detail->target, QN_STR("POST /v1/handle")));
+    cr_expect(qn_str_equal(event->detail->reason,
+                           QN_STR("not the body of a message of this run, as it came")));
+    cr_expect(strstr(answer, "{\"error\":\"not the body of a message of this run, as it came\"}") !=
+              NULL);
+    cr_expect_eq(call("PUT", "/v1/blobs/0000", "", "x", answer), 422);
+    cr_expect_eq(last_of(QN_CHECK_REFUSED)->status, 422);
 }
 
 Test(sink, client_that_left_does_not_disturb)

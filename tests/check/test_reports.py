@@ -421,14 +421,17 @@ def test_calls_that_the_sink_refused_are_counted(tmp_path):
         trace.begin("k-000")
         trace.add("work.abort", k="k-000", run=trace.runs, reason="over capacity", instance="QUERN0001")
         trace.add("work.reply", k="k-000", run=trace.runs, status=status, instance="QUERN0001")
+    trace.add("refused", status=404, target="POST /effects", reason="no such call", instance="QUERN0001")
     page = tmp_path / "page.html"
     _, root, (test,), report = judge(tmp_path, "--html", str(page), str(trace.end().write(tmp_path / "t.jsonl")))
-    assert test["block"]["sink_refused"] == {"over_capacity": 2, "unavailable": 1}
+    counts = {"over_capacity": 2, "unavailable": 1, "not_taken": 1}
+    assert test["block"]["sink_refused"] == counts
     for books in (report["accounting"], report["scenarios"][0]["accounting"]):
-        assert books["sink_refused"] == {"over_capacity": 2, "unavailable": 1}
+        assert books["sink_refused"] == counts
     properties = {one.get("name"): one.get("value") for one in root.iter("property")}
-    assert (properties["quern.sink.over-capacity"], properties["quern.sink.unavailable"]) == ("2", "1")
-    assert "the sink refused 3 calls: 2 beyond its capacity (429), 1 by a fault (503)" in page.read_text()
+    assert [properties["quern.sink." + name] for name in ("over-capacity", "unavailable", "not-taken")] == ["2", "1", "1"]
+    assert ("the sink refused 4 calls: 2 beyond its capacity (429), 1 by a fault (503), 1 that it could not take (400)"
+            in page.read_text())
 
 
 def test_dead_letters_are_a_table(tmp_path):

@@ -5,11 +5,25 @@ import pathlib
 import sys
 
 import pytest
+import traces_made
 from commands import run
 
 CONSUMER = pathlib.Path(__file__).resolve().parent / "own/faulty_inbox.py"
 GOOD = '{"schemaVersion": 1, "idempotencyKey": "{{id}}", "payload": {"id": "{{id}}"}}'
 BODIES = ["--body", "good=good.json", "--body", "poison=bad.json"]
+NOTHING_TOLD = """import os, urllib.error, urllib.request
+import boto3
+queue = boto3.client("sqs")
+url = os.environ["QUERN_QUEUE_URL"]
+while True:
+    for message in queue.receive_message(QueueUrl=url, WaitTimeSeconds=20).get("Messages", []):
+        body = message["Body"].encode()
+        try:
+            urllib.request.urlopen(os.environ["QUERN_SINK_URL"] + "/effects", body)
+        except urllib.error.HTTPError:
+            pass
+        queue.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+"""
 FOUND = [
     ("std.crash-after-effect-before-delete", "adds-again", [], "ONCE"),
     ("lease.lost-mid-work", "adds-again", [], "ONCE"),
@@ -64,3 +78,29 @@ def test_the_right_consumer_passes(tmp_path):
                        *(word for name in ["base.drain-and-profile", *sorted(names)] for word in ("--only", name)))
     assert {name: one["verdict"] for name, one in seen.items()} == dict.fromkeys(names | {"base.drain-and-profile"}, "PASS"), text
     assert "observed semantics: effectively-once" in text, text
+
+
+def test_who_tells_the_sink_only_what_it_cannot_take_is_judged_by_it(tmp_path):
+    """Deleting is all that it does right: without the refusals nothing of it would be seen."""
+    worker = tmp_path / "worker.py"
+    worker.write_text(NOTHING_TOLD)
+    answer = run("check", "--only", "std.crash-after-effect-before-delete", "--json", "report.json", "--",
+                 sys.executable, str(worker), cwd=tmp_path, timeout_s=120)
+    text = answer.stdout + answer.stderr
+    seen = json.loads((tmp_path / "report.json").read_text())["scenarios"][0]
+    assert (answer.returncode, seen["verdict"]) == (1, "FAIL"), text
+    assert "NO-LOSS" in broken(seen), text
+    count = seen["accounting"]["sink_refused"]["not_taken"]
+    assert count > 0
+    assert "| the sink could not take %d calls: 404 no such call (POST /effects)\n" % count in text, text
+
+
+def test_counts_of_a_command_go_before_calls_that_the_sink_cannot_take(tmp_path):
+    lines = traces_made.Trace(must=["NO-LOSS"], level=0)
+    lines.send("k-000")
+    lines.lease("k-000")
+    lines.add("refused", status=404, target="POST /health", reason="no such call", instance="QUERN0001")
+    lines.delete("k-000")
+    lines.add("effect.count", k="k-000", count=1)
+    answer = run("judge", str(lines.end().write(tmp_path / "t.jsonl")))
+    assert answer.returncode == 0 and "NO-LOSS              held" in answer.stdout, answer.stdout

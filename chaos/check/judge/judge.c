@@ -79,6 +79,7 @@ static void read_declared(struct qn_judge_input *in, const json_t *declared)
 static enum qn_level level_of(const struct qn_history *history, const json_t *run)
 {
     enum qn_level level = (enum qn_level)number_of(run, "level");
+    bool was_refused = false;
 
     for (size_t i = 0; i < history->count && level < QN_LEVEL_SINK; i++) {
         enum qn_check_kind kind = history->events[i].kind;
@@ -87,8 +88,10 @@ static enum qn_level level_of(const struct qn_history *history, const json_t *ru
         } else if (kind == QN_CHECK_EFFECT_COUNT) {
             level = QN_LEVEL_COMMAND;
         }
+        was_refused = was_refused || kind == QN_CHECK_REFUSED;
     }
-    return level;
+    /* Calls that the sink could not take were for it all the same: its effects are none. */
+    return level == QN_LEVEL_PROTOCOL && was_refused ? QN_LEVEL_SINK : level;
 }
 
 /* Why, from the mark that says so. */

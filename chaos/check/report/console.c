@@ -190,6 +190,23 @@ static void print_stuck_groups(FILE *file, const struct qn_report_entry *entry)
     }
 }
 
+/* The first of them: the others are mostly like it. */
+static void print_not_taken(FILE *file, const struct qn_history *history, int64_t count)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        const struct qn_check_event *event = &history->events[i];
+        if (event->kind == QN_CHECK_REFUSED) {
+            (void)fprintf(file, "       | the sink could not take %" PRId64 " call%s: %" PRId64 " ",
+                          count, count == 1 ? "" : "s", event->status);
+            print_clean(file, event->detail->reason);
+            (void)fputs(" (", file);
+            print_clean(file, event->detail->target);
+            (void)fputs(")\n", file);
+            return;
+        }
+    }
+}
+
 /* More calls open at once than --sink-capacity, or the scenario, allows: what is downstream would
  * be overrun. What a fault refuses is the scenario's own doing. */
 static void print_overload(FILE *file, const struct qn_report_entry *entry)
@@ -202,6 +219,9 @@ static void print_overload(FILE *file, const struct qn_report_entry *entry)
                       "       | the sink refused %" PRId64
                       " of the calls (429): more were open than it takes\n",
                       counts.over_capacity);
+    }
+    if (counts.not_taken > 0) {
+        print_not_taken(file, &entry->result.history, counts.not_taken);
     }
 }
 

@@ -45,6 +45,8 @@ void qn_report_counts(const struct qn_report_entry *entry, struct qn_counts *cou
         } else if (event->kind == QN_CHECK_WORK_REPLY) {
             counts->over_capacity += event->status == TOO_MANY_REQUESTS;
             counts->unavailable += event->status == UNAVAILABLE;
+        } else {
+            counts->not_taken += event->kind == QN_CHECK_REFUSED;
         }
     }
     counts->deleted = (int64_t)deleted.count;
@@ -63,23 +65,37 @@ void qn_report_total_counts(const struct qn_report *report, struct qn_counts *su
         sum->deleted += counts.deleted;
         sum->over_capacity += counts.over_capacity;
         sum->unavailable += counts.unavailable;
+        sum->not_taken += counts.not_taken;
     }
+}
+
+int64_t qn_report_refusals(const struct qn_counts *counts)
+{
+    return counts->over_capacity + counts->unavailable + counts->not_taken;
 }
 
 void qn_report_sink_refusals(const struct qn_counts *counts, struct qn_buf *buf)
 {
-    int64_t all = counts->over_capacity + counts->unavailable;
+    const struct {
+        int64_t count;
+        const char *why;
+    } rows[] = {
+        {counts->over_capacity, "beyond its capacity (429)"},
+        {counts->unavailable, "by a fault (503)"},
+        {counts->not_taken, "that it could not take (400)"},
+    };
+    int64_t all = qn_report_refusals(counts);
+    const char *before = "";
 
     if (all == 0) {
         return;
     }
     qn_buf_append_format(buf, "the sink refused %" PRId64 " call%s: ", all, all == 1 ? "" : "s");
-    if (counts->over_capacity > 0) {
-        qn_buf_append_format(buf, "%" PRId64 " beyond its capacity (429)%s", counts->over_capacity,
-                             counts->unavailable > 0 ? ", " : "");
-    }
-    if (counts->unavailable > 0) {
-        qn_buf_append_format(buf, "%" PRId64 " by a fault (503)", counts->unavailable);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].count > 0) {
+            qn_buf_append_format(buf, "%s%" PRId64 " %s", before, rows[i].count, rows[i].why);
+            before = ", ";
+        }
     }
 }
 
@@ -91,7 +107,7 @@ void qn_report_counts_text(const struct qn_counts *counts, struct qn_buf *buf)
         qn_buf_append_format(buf, ", %" PRId64 " effect%s applied", counts->applied,
                              counts->applied == 1 ? "" : "s");
     }
-    if (counts->over_capacity + counts->unavailable > 0) {
+    if (qn_report_refusals(counts) > 0) {
         qn_buf_append_literal(buf, "; ");
         qn_report_sink_refusals(counts, buf);
     }

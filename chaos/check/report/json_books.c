@@ -35,10 +35,11 @@ static json_t *accounting(const struct qn_accounting *a)
 /* What the sink refused; none of it without a refusal. */
 static void set_refusals(json_t *object, const struct qn_counts *counts)
 {
-    if (counts->over_capacity + counts->unavailable > 0) {
+    if (qn_report_refusals(counts) > 0) {
         set(object, "sink_refused",
-            json_pack("{s:I, s:I}", "over_capacity", (json_int_t)counts->over_capacity,
-                      "unavailable", (json_int_t)counts->unavailable));
+            json_pack("{s:I, s:I, s:I}", "over_capacity", (json_int_t)counts->over_capacity,
+                      "unavailable", (json_int_t)counts->unavailable, "not_taken",
+                      (json_int_t)counts->not_taken));
     }
 }
 

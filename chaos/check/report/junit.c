@@ -107,6 +107,9 @@ static void append_counts(struct qn_buf *buf, const struct qn_report_entry *entr
     if (counts.unavailable > 0) {
         append_number_property(buf, "quern.sink.unavailable", counts.unavailable);
     }
+    if (counts.not_taken > 0) {
+        append_number_property(buf, "quern.sink.not-taken", counts.not_taken);
+    }
 }
 
 static void append_case_properties(struct qn_buf *buf, const struct qn_report_entry *entry)

@@ -138,10 +138,13 @@ struct qn_counts {
     bool sees_effects;              /* else applied says nothing */
     int64_t over_capacity;          /* calls that the sink answered 429: more open than it takes */
     int64_t unavailable;            /* 503: a fault */
+    int64_t not_taken;              /* 400 and the like: no call that it knows */
 };
 void qn_report_counts(const struct qn_report_entry *entry, struct qn_counts *counts);
 /* Over all scenarios. */
 void qn_report_total_counts(const struct qn_report *report, struct qn_counts *sum);
+/* All calls that the sink refused. */
+int64_t qn_report_refusals(const struct qn_counts *counts);
 /* "the sink refused 3 calls: 3 beyond its capacity (429)"; nothing when it refused none. */
 void qn_report_sink_refusals(const struct qn_counts *counts, struct qn_buf *buf);
 /* "6 messages sent, 6 deleted, 6 effects applied", and the refusals. */

@@ -62,10 +62,12 @@ static void append_counts(struct qn_buf *buf, const struct qn_report_entry *entr
     if (counts.sees_effects) {
         qn_buf_append_format(buf, "  applied: %lld\n", (long long)counts.applied);
     }
-    if (counts.over_capacity + counts.unavailable > 0) {
+    if (qn_report_refusals(&counts) > 0) {
         qn_buf_append_format(buf,
-                             "  sink_refused: {\"over_capacity\": %lld, \"unavailable\": %lld}\n",
-                             (long long)counts.over_capacity, (long long)counts.unavailable);
+                             "  sink_refused: {\"over_capacity\": %lld, \"unavailable\": %lld, "
+                             "\"not_taken\": %lld}\n",
+                             (long long)counts.over_capacity, (long long)counts.unavailable,
+                             (long long)counts.not_taken);
     }
 }
 
