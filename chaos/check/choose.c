@@ -1,7 +1,9 @@
-/* The order of scenarios: as they are listed, but for those that may share a consumer. */
+/* The order of scenarios: as they are listed, but for those that may share a consumer, and the
+ * longest first where several run side by side. */
 #include "chaos/check/choose.h"
 
 #include "chaos/check/declared.h"
+#include "chaos/check/terms.h"
 
 static void append_kind(const struct qn_report *report, const struct qn_scenario *scenario,
                         struct qn_buf *kind)
@@ -9,6 +11,32 @@ static void append_kind(const struct qn_report *report, const struct qn_scenario
     const struct qn_run_options options = {.check = report->options, .learned = &report->profile};
 
     qn_run_kind(qn_needs_form(scenario, report->options, &report->profile), &options, kind);
+}
+
+/* So long it may take, in virtual time. */
+static int64_t most_ms(const struct qn_report *report, const struct qn_scenario *scenario)
+{
+    struct qn_terms terms;
+
+    qn_terms_init(&terms, scenario, report->options, &report->profile);
+    return qn_terms_ms(&terms, scenario->drained_within) + qn_terms_ms(&terms, scenario->run_for);
+}
+
+/* NULL: all have begun. */
+static struct qn_report_entry *longest(const struct qn_report *report)
+{
+    struct qn_report_entry *found = NULL;
+    int64_t found_ms = -1;
+
+    for (size_t i = 0; i < report->planned; i++) {
+        struct qn_report_entry *entry = &report->entries[i];
+        int64_t ms = entry->is_begun ? -1 : most_ms(report, entry->scenario);
+        if (ms > found_ms) {
+            found = entry;
+            found_ms = ms;
+        }
+    }
+    return found;
 }
 
 static struct qn_report_entry *next(const struct qn_report *report, struct qn_str kept)
@@ -40,6 +68,10 @@ struct qn_report_entry *qn_choose(const struct qn_report *report,
 {
     struct qn_buf kept;
 
+    bool is_measured = report->profile.is_known; /* else the first one shows what it is */
+    if (is_measured && kept_from == NULL && report->options->jobs > 1 && !report->options->reuse) {
+        return longest(report);
+    }
     qn_buf_init(&kept, SIZE_MAX / 2);
     if (kept_from != NULL) {
         append_kind(report, kept_from, &kept);
