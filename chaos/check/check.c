@@ -80,8 +80,11 @@ static bool check_patterns(const struct checking *checking, struct qn_error *err
             }
             if (!any) {
                 return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
-                               "%sno scenario is called %.*s (--list shows them)",
-                               lists[list].where, QN_STR_ARG(pattern));
+                               "%sno scenario is called %.*s (--list shows them%s)",
+                               lists[list].where, QN_STR_ARG(pattern),
+                               qn_str_find_char(pattern, ',') < pattern.len
+                                   ? "; each has an option of its own"
+                                   : "");
             }
         }
     }

@@ -413,6 +413,30 @@ def test_what_was_deleted_stands_beside_the_effects(tmp_path):
     assert page.read_text().count("2 messages sent, 2 deleted, 1 effect applied") == 2
 
 
+@pytest.mark.parametrize("printed, told", [
+    (["begins"] + 5 * ["curll: not found"] + ["ends"], ["| 5 times #1 prints: curll: not found"]),
+    (["one", "two", "three", "four"], ["| #1 prints: two", "| #1 prints: three", "| #1 prints: four"]),
+    ([], []),
+])
+def test_what_a_consumer_printed_that_got_nothing_done_is_told(tmp_path, printed, told):
+    for is_deleted in (False, True):
+        trace = Trace(must=["DLQ-EXACT"])
+        for k in ("k-000", "k-001"):
+            trace.send(k)
+        for line in printed:
+            trace.log(line)
+        trace.lease("k-000")
+        trace.state("msg.dlq", mid="id-k-000", k="k-000")
+        if is_deleted:
+            trace.lease("k-001")
+            trace.work("k-001")
+        _, root, _, _ = judge(tmp_path, str(trace.end().write(tmp_path / "t.jsonl")))
+        text = "".join(root.itertext())
+        assert "k-000 goes to the dead-letter queue" in text
+        said = [line for line in text.splitlines() if line.startswith("| ") and " prints: " in line]
+        assert said == ([] if is_deleted else told), text
+
+
 def test_calls_that_the_sink_refused_are_counted(tmp_path):
     trace = Trace()
     trace.send("k-000")

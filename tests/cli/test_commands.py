@@ -104,6 +104,7 @@ def test_misuse_is_one_line(words):
         (["check", "worker"], "command comes after --"),
         (["check", "--only", "--", "worker"], "--only needs ID"),
         (["check", "--only", "nope", "--", "worker"], "--list shows them"),
+        (["check", "--only", "std.*,nope", "--", "worker"], "std.*,nope (--list shows them; each has an option of its own)"),
         (["check", "--profile", "x", "--", "worker"], "one of standard, fifo"),
         (["check", "--grace", "1w", "--", "worker"], "500ms or 10s"),
         (["check", "--server", "/nonexistent", "--", "worker"], "No such file"),

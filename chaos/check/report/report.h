@@ -199,6 +199,10 @@ struct qn_str qn_report_fix(const struct qn_report_entry *entry);
 /* When a process that ended by itself leads the trouble: the last lines that it printed. */
 void qn_report_last_words(const struct qn_report_entry *entry, const char *indent,
                           struct qn_buf *buf);
+/* Of a FAIL in which no message was deleted: the line that the consumer printed most often, or the
+ * last ones. The cause may be nowhere else. */
+void qn_report_most_said(const struct qn_report_entry *entry, const char *indent,
+                         struct qn_buf *buf);
 /* The command that runs the scenario again as it was run, for a shell. */
 void qn_report_rerun(const struct qn_report *report, const struct qn_report_entry *entry,
                      struct qn_buf *buf);

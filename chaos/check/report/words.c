@@ -274,6 +274,7 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
         }
     }
     qn_report_last_words(entry, indent, buf);
+    qn_report_most_said(entry, indent, buf);
     append_refusals(buf, indent, judgement);
     append_advice(buf, indent, "why it matters:", qn_report_why(entry));
     append_advice(buf, indent, "fix:", qn_report_fix(entry));
