@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,8 +19,8 @@ enum { WORDS_MAX = 6, PATH_ROOM = 64 };
 
 /* A language: what tells that a project is written in it (patterns as in a shell), what its adapter
  * is called and where it lies if that folder is there, and how its consumers are usually started:
- * these words, and then what package.json calls main, the first of the programs that is there, or
- * the first. */
+ * these words, and then what package.json calls main, the first of the programs that is there, the
+ * only script that is there, or the first. */
 static const struct language {
     const char *name; /* of the embedded adapter too */
     const char *markers[WORDS_MAX + 1];
@@ -28,7 +29,9 @@ static const struct language {
     const char *use;
     const char *start[WORDS_MAX];
     const char *programs[WORDS_MAX + 1];
-    const char *build; /* what makes the program; NULL: nothing has to */
+    const char *build;   /* what makes the program; NULL: nothing has to */
+    const char *scripts; /* pattern of what the words can start; NULL: they start what is built */
+    const char *aliases[WORDS_MAX]; /* what people call it, too */
 } languages[] = {
     {"node",
      {"package.json"},
@@ -37,7 +40,9 @@ static const struct language {
      "await handle(body)",
      {"node"},
      {"worker.mjs", "worker.js", "index.mjs", "index.js"},
-     NULL},
+     NULL,
+     "*.[mc]js",
+     {"nodejs", "javascript", "js", "typescript", "ts"}},
     {"python",
      {"requirements.txt", "pyproject.toml", "*.py"},
      "",
@@ -45,7 +50,9 @@ static const struct language {
      "quern_adapter.handle(body)",
      {"python3"},
      {"worker.py", "consumer.py", "main.py", "app.py"},
-     NULL},
+     NULL,
+     "*.py",
+     {"python3", "py"}},
     {"go",
      {"go.mod"},
      "",
@@ -53,7 +60,9 @@ static const struct language {
      "QuernHandle(body)",
      {NULL},
      {"./worker"},
-     "go build -o worker ."},
+     "go build -o worker .",
+     NULL,
+     {"golang"}},
     {"java",
      {"pom.xml", "build.gradle", "build.gradle.kts"},
      "src/main/java/",
@@ -61,7 +70,9 @@ static const struct language {
      "QuernAdapter.handle(body)",
      {"java", "-jar"},
      {"target/worker.jar"},
-     "mvn package, or gradle build"},
+     "mvn package, or gradle build",
+     NULL,
+     {NULL}},
     {"ruby",
      {"Gemfile"},
      "",
@@ -69,7 +80,9 @@ static const struct language {
      "quern_handle(body)",
      {"ruby"},
      {"worker.rb"},
-     NULL},
+     NULL,
+     "*.rb",
+     {"rb"}},
     {"rust",
      {"Cargo.toml"},
      "src/",
@@ -77,7 +90,9 @@ static const struct language {
      "quern_adapter::handle(body)",
      {NULL},
      {"target/release/worker"},
-     "cargo build --release"},
+     "cargo build --release",
+     NULL,
+     {"rs"}},
     {"csharp",
      {"*.csproj"},
      "",
@@ -85,7 +100,9 @@ static const struct language {
      "await QuernAdapter.HandleAsync(body)",
      {"dotnet"},
      {"bin/Release/net8.0/worker.dll"},
-     "dotnet build -c Release"},
+     "dotnet build -c Release",
+     NULL,
+     {"c#", "cs", "dotnet", ".net"}},
     {"php",
      {"composer.json"},
      "",
@@ -93,7 +110,9 @@ static const struct language {
      "quern_handle($body)",
      {"php"},
      {"worker.php"},
-     NULL},
+     NULL,
+     "*.php",
+     {NULL}},
     {"shell",
      {"*.sh"},
      "",
@@ -101,7 +120,9 @@ static const struct language {
      "quern_handle < BODY",
      {"quern", "consume", "{queue_url}", "--wait-for-queue", "--", "sh"},
      {"worker.sh", "consumer.sh"},
-     NULL},
+     NULL,
+     "*.sh",
+     {"sh", "bash", "zsh", "dash"}},
 };
 
 enum { LANGUAGE_COUNT = sizeof(languages) / sizeof(languages[0]) };
@@ -117,10 +138,20 @@ static bool is_there(const char *pattern)
     return any;
 }
 
+static bool is_called(const struct language *language, const char *name)
+{
+    bool is = strcasecmp(language->name, name) == 0;
+
+    for (size_t i = 0; !is && i < WORDS_MAX && language->aliases[i] != NULL; i++) {
+        is = strcasecmp(language->aliases[i], name) == 0;
+    }
+    return is;
+}
+
 static const struct language *language_of(const char *name)
 {
     for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
-        if (strcmp(languages[i].name, name) == 0) {
+        if (is_called(&languages[i], name)) {
             return &languages[i];
         }
     }
@@ -152,8 +183,29 @@ static void read_main(char room[PATH_ROOM])
     json_decref(package);
 }
 
-/* The name may lie in the room. */
-static const char *program_of(const struct language *language, char room[PATH_ROOM])
+/* The script, if there is one beside the adapter and no other; else empty. */
+static void find_only_script(const struct language *language, char room[PATH_ROOM])
+{
+    glob_t found;
+    size_t count = 0;
+
+    room[0] = '\0';
+    if (language->scripts == NULL || glob(language->scripts, 0, NULL, &found) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = found.gl_pathv[i];
+        if (strcmp(name, language->adapter) != 0 && strlen(name) < PATH_ROOM) {
+            (void)snprintf(room, PATH_ROOM, "%s", name);
+            count++;
+        }
+    }
+    room[0] = count == 1 ? room[0] : '\0';
+    globfree(&found);
+}
+
+/* NULL: none of those that consumers are usually called. The name may lie in the room. */
+static const char *known_program(const struct language *language, char room[PATH_ROOM])
 {
     room[0] = '\0';
     if (strcmp(language->name, "node") == 0) {
@@ -167,40 +219,58 @@ static const char *program_of(const struct language *language, char room[PATH_RO
             return language->programs[i];
         }
     }
-    return language->programs[0];
+    return NULL;
 }
 
-static bool has_mark(const struct language *language)
+static const char *program_of(const struct language *language, char room[PATH_ROOM])
 {
-    bool any = false;
+    const char *known = known_program(language, room);
+
+    if (known != NULL) {
+        return known;
+    }
+    find_only_script(language, room);
+    return room[0] != '\0' ? room : language->programs[0];
+}
+
+enum mark { NO_MARK, SCRIPT, PROJECT };
+
+/* A file that describes a project says more than a script that lies there. */
+static enum mark mark_of(const struct language *language)
+{
+    enum mark mark = NO_MARK;
 
     for (size_t i = 0; language->markers[i] != NULL; i++) {
-        any = any || is_there(language->markers[i]);
+        bool is_script =
+            language->scripts != NULL && strcmp(language->markers[i], language->scripts) == 0;
+        if (is_there(language->markers[i])) {
+            mark = is_script && mark != PROJECT ? SCRIPT : PROJECT;
+        }
     }
-    return any;
+    return mark;
 }
 
-/* The first of the table whose mark is there, or the first of those that have the program of a
- * consumer, too: a script that lies beside it is no reason. How many have a mark, to say so. */
+/* The first of those that have the program of a consumer, else the first of the table that has a
+ * project, else the first that has scripts. How many have a mark, to say so. */
 static const struct language *find_language(size_t *ret_count)
 {
-    const struct language *first = NULL;
-    const struct language *with_program = NULL;
+    const struct language *best = NULL;
+    int best_rank = 0;
     char room[PATH_ROOM];
 
     *ret_count = 0;
     for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
         const struct language *language = &languages[i];
-        if (!has_mark(language)) {
-            continue;
-        }
-        ++*ret_count;
-        first = first == NULL ? language : first;
-        if (with_program == NULL && is_there(program_of(language, room))) {
-            with_program = language;
+        enum mark mark = mark_of(language);
+        bool has_program = mark != NO_MARK && known_program(language, room) != NULL;
+        int rank = has_program ? PROJECT + 1 : (int)mark;
+        *ret_count += mark != NO_MARK;
+        if (rank > best_rank) {
+            best = language;
+            best_rank = rank;
         }
     }
-    return with_program != NULL ? with_program : first;
+    return best;
 }
 
 static void append_config(const struct language *language, struct qn_buf *buf)
@@ -270,14 +340,21 @@ static void print_next(const struct language *language)
 {
     char room[PATH_ROOM];
     const char *program = program_of(language, room);
+    bool is_missing = !is_there(program);
 
     (void)printf(
-        "\nnext: see to it that \"command\" in quern.json starts your consumer (now: %s),\n"
+        "\nnext: see to it that \"command\" in quern.json starts your consumer (now: %s%s),\n"
         "      let it do its work by the adapter%s%s, and run\n\n"
         "  quern check --only base.drain-and-profile\n\n"
         "which tells what kind of consumer was seen. `quern check` runs all scenarios.\n",
-        program, language->build != NULL && !is_there(program) ? ", build it with " : "",
-        language->build != NULL && !is_there(program) ? language->build : "");
+        program, is_missing ? ", which is not there" : "",
+        language->build != NULL && is_missing ? ", build it with " : "",
+        language->build != NULL && is_missing ? language->build : "");
+    if (strcmp(language->start[0] != NULL ? language->start[0] : "", "quern") == 0) {
+        (void)printf("A script that receives by itself is started without quern consume: "
+                     "[\"sh\", \"%s\"].\n",
+                     program);
+    }
 }
 
 static int refuse(const char *name)

@@ -63,6 +63,36 @@ def test_the_language_is_found_and_its_adapter_written(tmp_path, language):
     assert "cannot start" in run("check", "--only", "base.ack*", cwd=tmp_path, PATH="/nowhere").stderr
 
 
+@pytest.mark.parametrize("said, language", [
+    ("bash", "shell"), ("sh", "shell"), ("JavaScript", "node"), ("ts", "node"), ("golang", "go"), ("C#", "csharp"), ("py", "python"),
+])
+def test_a_language_has_the_names_that_people_give_it(tmp_path, said, language):
+    assert run("check", "init", said, cwd=tmp_path).returncode == 0
+    assert {file.name for file in tmp_path.iterdir()} == {MARKS[language][1], "quern.json"}
+
+
+def test_the_only_script_is_the_consumer_and_of_several_nobody_knows(tmp_path):
+    for name in ("do-work.sh", "deploy.sh"):
+        (tmp_path / name).touch()
+        (tmp_path / "quern.json").unlink(missing_ok=True)
+        answer = run("check", "init", cwd=tmp_path)
+        command = json.loads((tmp_path / "quern.json").read_text())["command"]
+        if name == "do-work.sh":
+            assert command == ["quern", "consume", "{queue_url}", "--wait-for-queue", "--", "sh", "do-work.sh"]
+            assert "(now: do-work.sh)" in answer.stdout
+        else:
+            assert command[-1] == "worker.sh" and "(now: worker.sh, which is not there)" in answer.stdout
+        assert '["sh", "%s"]' % command[-1] in answer.stdout  # of a script that receives by itself
+
+
+def test_a_script_beside_a_program_that_is_still_to_be_built_is_not_the_consumer(tmp_path):
+    (tmp_path / "go.mod").touch()
+    (tmp_path / "release.py").touch()
+    run("check", "init", cwd=tmp_path)
+    assert (tmp_path / "quern_adapter.go").exists()
+    assert json.loads((tmp_path / "quern.json").read_text())["command"] == ["./worker"]
+
+
 def test_each_declaration_of_the_documentation_is_in_the_file_with_its_explanation(tmp_path):
     assert run("check", "init", "shell", cwd=tmp_path).returncode == 0
     written = json.loads((tmp_path / "quern.json").read_text())
