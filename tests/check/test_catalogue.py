@@ -71,6 +71,11 @@ def test_a_page_is_printed_and_all_are_listed():
     assert any(line.startswith("std.delete-lost  ") for line in listed)
 
 
+@pytest.mark.parametrize("name", ["INCONCLUSIVE", "SKIP", "observed-semantics"])
+def test_what_a_run_may_say_instead_of_a_verdict_has_a_page(name):
+    assert run("explain", name).stdout.startswith("# %s: " % name)
+
+
 def test_a_scenario_of_ones_own_is_run(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps({"id": "mine.first", "title": "mine", "profiles": ["standard"],
