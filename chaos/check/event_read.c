@@ -25,7 +25,7 @@ static enum qn_check_kind kind_of(struct qn_str name)
 {
     for (int kind = QN_CHECK_OTHER + 1; kind < QN_CHECK_KIND_COUNT; kind++) {
         const char *known = qn_check_kind_name((enum qn_check_kind)kind);
-        if (strncmp(known, name.ptr, name.len) == 0 && known[name.len] == '\0') {
+        if (known[0] == name.ptr[0] && qn_str_equal(qn_str_from_cstr(known), name)) {
             return (enum qn_check_kind)kind;
         }
     }

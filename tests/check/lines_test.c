@@ -56,3 +56,19 @@ Test(lines, those_before_one_that_is_none_are_there)
     cr_assert_eq(lines.count, 1);
     qn_check_lines_done(&lines);
 }
+
+/* The name of a kind is not read beyond its end. */
+Test(lines, a_kind_with_a_zero_in_it_is_none_that_is_known)
+{
+    struct qn_check_lines lines;
+    struct qn_error err;
+
+    qn_check_lines_init(&lines);
+    cr_assert(qn_check_lines_parse(
+        &lines,
+        QN_STR(
+            "{\"seq\":1,\"kind\":\"boot\\u0000 and much more than any name has, far behind it\"}"),
+        &err));
+    cr_assert_eq(lines.items[0].event.kind, QN_CHECK_OTHER);
+    qn_check_lines_done(&lines);
+}
