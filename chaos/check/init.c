@@ -350,7 +350,7 @@ static void print_next(const struct language *language)
         program, is_missing ? ", which is not there" : "",
         language->build != NULL && is_missing ? ", build it with " : "",
         language->build != NULL && is_missing ? language->build : "");
-    if (strcmp(language->start[0] != NULL ? language->start[0] : "", "quern") == 0) {
+    if (strcmp(language->name, "shell") == 0) {
         (void)printf("A script that receives by itself is started without quern consume: "
                      "[\"sh\", \"%s\"].\n",
                      program);

@@ -86,18 +86,25 @@ static void parse(struct ahead *ahead, struct piece *piece)
     (void)pthread_cond_signal(&ahead->changed);
 }
 
+/* With the mutex held, which it gives back meanwhile. */
+static void parse_or_wait(struct ahead *ahead)
+{
+    struct piece *piece = claim(ahead);
+
+    if (piece != NULL) {
+        parse(ahead, piece);
+    } else {
+        (void)pthread_cond_wait(&ahead->changed, &ahead->mutex);
+    }
+}
+
 static void *parse_all(void *state)
 {
     struct ahead *ahead = state;
 
     (void)pthread_mutex_lock(&ahead->mutex);
     while (!ahead->is_over) {
-        struct piece *piece = claim(ahead);
-        if (piece != NULL) {
-            parse(ahead, piece);
-        } else {
-            (void)pthread_cond_wait(&ahead->changed, &ahead->mutex);
-        }
+        parse_or_wait(ahead);
     }
     (void)pthread_mutex_unlock(&ahead->mutex);
     return NULL;
@@ -107,12 +114,7 @@ static void wait_for(struct ahead *ahead, const struct piece *wanted)
 {
     (void)pthread_mutex_lock(&ahead->mutex);
     while (wanted->state != FULL) {
-        struct piece *piece = claim(ahead);
-        if (piece != NULL) {
-            parse(ahead, piece);
-        } else {
-            (void)pthread_cond_wait(&ahead->changed, &ahead->mutex);
-        }
+        parse_or_wait(ahead);
     }
     (void)pthread_mutex_unlock(&ahead->mutex);
 }

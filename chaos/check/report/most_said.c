@@ -11,14 +11,11 @@ static bool got_nothing_done(const struct qn_report_entry *entry)
 {
     struct qn_counts counts;
 
+    if (entry->result.judgement.outcome != QN_OUTCOME_FAIL) {
+        return false;
+    }
     qn_report_counts(entry, &counts);
-    return entry->result.judgement.outcome == QN_OUTCOME_FAIL && counts.sent > 0 &&
-           counts.deleted == 0;
-}
-
-static const struct qn_check_event *line_at(const struct qn_history *history, size_t i)
-{
-    return history->events[i].kind == QN_CHECK_LOG ? &history->events[i] : NULL;
+    return counts.sent > 0 && counts.deleted == 0;
 }
 
 /* The line that was printed most often; NULL: none several times. */
@@ -30,8 +27,8 @@ static const struct qn_check_event *most_often(const struct qn_history *history,
     qn_table_init_for(&counts, sizeof(int64_t), &history->texts);
     *ret_count = OFTEN - 1;
     for (size_t i = 0; i < history->count; i++) {
-        const struct qn_check_event *line = line_at(history, i);
-        if (line == NULL || line->detail->reason.len == 0) {
+        const struct qn_check_event *line = &history->events[i];
+        if (line->kind != QN_CHECK_LOG || line->detail->reason.len == 0) {
             continue;
         }
         int64_t *count = qn_table_at_kept(&counts, line->detail->reason);
@@ -44,36 +41,21 @@ static const struct qn_check_event *most_often(const struct qn_history *history,
     return found;
 }
 
-static void append_line(struct qn_buf *buf, const char *indent, const struct qn_check_event *line)
-{
-    qn_buf_append_format(buf, "%s| ", indent);
-    qn_report_describe(line, buf);
-    qn_buf_append_char(buf, '\n');
-}
-
 void qn_report_most_said(const struct qn_report_entry *entry, const char *indent,
                          struct qn_buf *buf)
 {
     const struct qn_history *history = &entry->result.history;
     int64_t times;
-    size_t from = history->count;
 
     if (!got_nothing_done(entry)) {
         return;
     }
     const struct qn_check_event *line = most_often(history, &times);
-    if (line != NULL) {
-        qn_buf_append_format(buf, "%s| %" PRId64 " times ", indent, times);
-        qn_report_describe(line, buf);
-        qn_buf_append_char(buf, '\n');
+    if (line == NULL) {
+        qn_report_last_lines(history, LAST_LINES, indent, "| ", buf);
         return;
     }
-    for (size_t lines = 0; from > 0 && lines < LAST_LINES; from--) {
-        lines += line_at(history, from - 1) != NULL;
-    }
-    for (; from < history->count; from++) {
-        if (line_at(history, from) != NULL) {
-            append_line(buf, indent, line_at(history, from));
-        }
-    }
+    qn_buf_append_format(buf, "%s| %" PRId64 " times ", indent, times);
+    qn_report_describe(line, buf);
+    qn_buf_append_char(buf, '\n');
 }

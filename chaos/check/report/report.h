@@ -203,6 +203,9 @@ void qn_report_last_words(const struct qn_report_entry *entry, const char *inden
  * last ones. The cause may be nowhere else. */
 void qn_report_most_said(const struct qn_report_entry *entry, const char *indent,
                          struct qn_buf *buf);
+/* At most so many of the lines that were printed last, each behind the indent and the mark. */
+void qn_report_last_lines(const struct qn_history *history, size_t most, const char *indent,
+                          const char *mark, struct qn_buf *buf);
 /* The command that runs the scenario again as it was run, for a shell. */
 void qn_report_rerun(const struct qn_report *report, const struct qn_report_entry *entry,
                      struct qn_buf *buf);

@@ -284,20 +284,26 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
     qn_buf_append_char(buf, '\n');
 }
 
-void qn_report_log_tail(const struct qn_report_entry *entry, struct qn_buf *buf)
+void qn_report_last_lines(const struct qn_history *history, size_t most, const char *indent,
+                          const char *mark, struct qn_buf *buf)
 {
-    const struct qn_history *history = &entry->result.history;
     size_t from = history->count;
     size_t lines = 0;
 
-    while (from > 0 && lines < TAIL_LINES) {
+    while (from > 0 && lines < most) {
         from--;
         lines += history->events[from].kind == QN_CHECK_LOG;
     }
     for (size_t i = from; i < history->count; i++) {
         if (history->events[i].kind == QN_CHECK_LOG) {
+            qn_buf_append_format(buf, "%s%s", indent, mark);
             qn_report_describe(&history->events[i], buf);
             qn_buf_append_char(buf, '\n');
         }
     }
+}
+
+void qn_report_log_tail(const struct qn_report_entry *entry, struct qn_buf *buf)
+{
+    qn_report_last_lines(&entry->result.history, TAIL_LINES, "", "", buf);
 }
