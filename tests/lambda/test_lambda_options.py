@@ -149,9 +149,9 @@ class Emulator(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
-        if alone:
+        if alone:  # before the answer: whoever has it may ask again at once
             self.server.free.release()
+        self.wfile.write(body)
 
     def log_message(self, *_):
         pass
