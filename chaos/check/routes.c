@@ -391,6 +391,10 @@ void qn_routes_handle(struct qn_routes *self, const struct qn_routes_request *re
                            .owner = owner};
     bool path_exists = false;
 
+    if (request->is_too_large) {
+        qn_call_refuse(&call, 413, "at most 8 MiB in one call");
+        return;
+    }
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         struct qn_str path = qn_str_from_cstr(calls[i].path);
         bool is_prefix = qn_str_ends_with(path, QN_STR("/"));

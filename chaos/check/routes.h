@@ -13,6 +13,7 @@ struct qn_routes_request {
     struct qn_str instance;
     struct qn_str if_version_lower;
     struct qn_str body;
+    bool is_too_large; /* the body: only its beginning is here */
 };
 
 struct qn_routes_options {

@@ -151,15 +151,10 @@ static enum MHD_Result dispatch(struct request *request, const char *method, con
         .instance = header(connection, "X-Quern-Instance"),
         .if_version_lower = header(connection, "If-Version-Lower"),
         .body = qn_buf_str(&request->body),
+        .is_too_large = request->body.overflow,
     };
 
-    if (request->body.overflow) {
-        take_answer(
-            request->sink, request,
-            &(struct qn_effect_answer){.status = 413, .text = QN_STR("{\"error\":\"too large\"}")});
-    } else {
-        qn_routes_handle(request->sink->routes, &call, qn_clock_monotonic_ms(), request);
-    }
+    qn_routes_handle(request->sink->routes, &call, qn_clock_monotonic_ms(), request);
     if (request->must_break) {
         return MHD_NO;
     }

@@ -1,6 +1,7 @@
 /* The effect sink over HTTP, with raw sockets for clients. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -60,22 +61,28 @@ static void close_sink(void)
 
 TestSuite(sink, .init = open_sink, .fini = close_sink);
 
-static int send_request(const char *method, const char *path, const char *headers, const char *body)
+static int send_text(const char *text)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                   .sin_port = htons((uint16_t)qn_sink_port(sink))};
-    char request[2048];
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    int len = snprintf(
+    cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    return fd;
+}
+
+static int send_request(const char *method, const char *path, const char *headers, const char *body)
+{
+    char request[2048];
+
+    (void)snprintf(
         request, sizeof(request),
         "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s", method,
         path, headers, strlen(body), body);
-    cr_assert_eq(write(fd, request, (size_t)len), len);
-    cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-    return fd;
+    return send_text(request);
 }
 
 /* Runs the sink until the answer is there; its text is in `answer`, its status is returned. */
@@ -391,6 +398,33 @@ Test(sink, calls_that_it_cannot_take_are_events_and_questions_are_none)
               NULL);
     cr_expect_eq(call("PUT", "/v1/blobs/0000", "", "x", answer), 422);
     cr_expect_eq(last_of(QN_CHECK_REFUSED)->status, 422);
+}
+
+/* Its writer goes on while the sink takes what is there. */
+Test(sink, body_that_is_too_large_is_such_a_call)
+{
+    enum { PIECE = 4096, TOO_LARGE = 8 * 1024 * 1024 + 1 };
+    char answer[2048];
+    char head[128];
+    char piece[PIECE];
+
+    memset(piece, 'x', sizeof(piece));
+    (void)snprintf(head, sizeof(head),
+                   "POST /v1/handle HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                   "Content-Length: %d\r\n\r\n",
+                   TOO_LARGE);
+    int fd = send_text(head);
+    for (size_t sent = 0; sent < TOO_LARGE;) {
+        size_t rest = TOO_LARGE - sent;
+        ssize_t put = write(fd, piece, rest < PIECE ? rest : PIECE);
+        cr_assert(put > 0 || errno == EAGAIN);
+        sent += put > 0 ? (size_t)put : 0;
+        qn_sink_run(sink);
+    }
+    cr_expect_eq(answer_of(fd, answer), 413);
+    cr_expect_eq(last_of(QN_CHECK_REFUSED)->status, 413);
+    cr_expect(qn_str_equal(last_of(QN_CHECK_REFUSED)->detail->target, QN_STR("POST /v1/handle")));
+    cr_expect_eq(history.count, 1, "no work begins");
 }
 
 Test(sink, client_that_left_does_not_disturb)

@@ -59,6 +59,9 @@ void qn_report_total_counts(const struct qn_report *report, struct qn_counts *su
     *sum = (struct qn_counts){.sees_effects = report->profile.level > QN_LEVEL_PROTOCOL};
     for (size_t i = 0; i < report->count; i++) {
         struct qn_counts counts;
+        if (report->entries[i].result.judgement.outcome == QN_OUTCOME_ERROR) {
+            continue; /* its books were not closed */
+        }
         qn_report_counts(&report->entries[i], &counts);
         sum->sent += counts.sent;
         sum->applied += counts.applied;
@@ -82,7 +85,7 @@ void qn_report_sink_refusals(const struct qn_counts *counts, struct qn_buf *buf)
     } rows[] = {
         {counts->over_capacity, "beyond its capacity (429)"},
         {counts->unavailable, "by a fault (503)"},
-        {counts->not_taken, "that it could not take (400)"},
+        {counts->not_taken, "that it could not take"},
     };
     int64_t all = qn_report_refusals(counts);
     const char *before = "";
