@@ -71,7 +71,9 @@ bool quern_client_new(const struct quern_options *options, struct quern_client *
     client->timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
     client->retry_base_ms = o->retry_base_ms > 0 ? o->retry_base_ms : DEFAULT_RETRY_BASE_MS;
     client->pause = pause_on_clock;
+    client->are_invocations_told = true;
     qn_random_init(&client->random, o->seed != 0 ? o->seed : qn_random_fresh_seed(), 0, 0);
+    qn_random_init(&client->ids, qn_random_fresh_seed(), 0, 0);
     quern_quota_init(&client->quota);
     LIST_INIT(&client->idle);
     LIST_INIT(&client->busy);
@@ -214,6 +216,7 @@ static bool exchange_until_answered(struct quern_client *client, struct quern_ex
     int attempts = 0;
 
     do {
+        exchange->attempt = attempts + 1;
         if (attempt(client, exchange, reading, err)) {
             (void)pthread_mutex_lock(&client->lock);
             quern_quota_give(&client->quota, cost);
@@ -226,6 +229,19 @@ static bool exchange_until_answered(struct quern_client *client, struct quern_ex
         err->attempts = ++attempts;
     } while (may_repeat(client, exchange, err, &cost));
     return false;
+}
+
+/* One call of the program is one invocation, however often it is tried. */
+static void begin_invocation(struct quern_client *client, struct quern_exchange *exchange)
+{
+    uint8_t id[16];
+
+    if (client->are_invocations_told) {
+        (void)pthread_mutex_lock(&client->lock);
+        qn_random_uuid(&client->ids, id);
+        (void)pthread_mutex_unlock(&client->lock);
+        qn_random_format_uuid(id, exchange->invocation);
+    }
 }
 
 static bool make_call(struct quern_client *client, const char *action, const json_t *input,
@@ -245,6 +261,7 @@ static bool make_call(struct quern_client *client, const char *action, const jso
         .timeout_ms = time_limit_ms(client, action, input),
         .is_receive = strcmp(action, "ReceiveMessage") == 0,
     };
+    begin_invocation(client, &exchange);
     bool ok = exchange_until_answered(client, &exchange, reading, err);
     qn_buf_done(&body);
     return ok;

@@ -129,6 +129,21 @@ static void add_pair(struct curl_slist **headers, const char *name, const char *
     qn_buf_done(&line);
 }
 
+/* By which a server, and who reads its log, tells another attempt from another call.
+ * Source: AWS SDKs and Tools Reference Guide, "Retry behavior": the SDKs send both. */
+static void add_invocation(struct curl_slist **headers, const struct quern_client *client,
+                           const struct quern_exchange *exchange)
+{
+    char text[64];
+
+    if (exchange->invocation[0] != '\0') {
+        (void)snprintf(text, sizeof(text), "attempt=%d; max=%d", exchange->attempt,
+                       client->settings.max_attempts);
+        add_pair(headers, "amz-sdk-invocation-id", exchange->invocation);
+        add_pair(headers, "amz-sdk-request", text);
+    }
+}
+
 static struct curl_slist *make_headers(const struct quern_client *client,
                                        const struct quern_exchange *exchange)
 {
@@ -140,6 +155,7 @@ static struct curl_slist *make_headers(const struct quern_client *client,
         if (client->settings.session_token != NULL && client->settings.access_key != NULL) {
             add_pair(&headers, "X-Amz-Security-Token", client->settings.session_token);
         }
+        add_invocation(&headers, client, exchange);
         for (size_t i = 0; i < client->header_count; i++) {
             add_header(&headers, client->headers[i]);
         }

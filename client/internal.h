@@ -11,6 +11,8 @@
 #include "client/settings.h"
 #include "server/base/buf.h"
 
+enum { QUERN_INVOCATION_MAX = 37 };
+
 /* One easy handle of libcurl, which keeps its connection between requests. */
 struct quern_connection {
     CURL *curl;
@@ -30,12 +32,14 @@ struct quern_client {
     int64_t retry_base_ms;
     const char *const *headers; /* lines of each signed call beside its own, or NULL; borrowed */
     size_t header_count;
+    bool are_invocations_told; /* by a header of their own in each signed call */
     /* Waits between attempts; a test puts in its own. False: it was cut short. */
     bool (*pause)(struct quern_client *client, bool is_receive, int64_t pause_ms);
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t cancelled;
     struct qn_random random; /* of the jitter */
+    struct qn_random ids; /* of invocations; never of the caller's seed, which others may share */
     struct quern_quota quota;
     struct quern_connections idle; /* the one used last comes first */
     size_t idle_count;
@@ -53,6 +57,8 @@ struct quern_exchange {
     struct qn_str body;
     int64_t timeout_ms;
     bool is_receive;
+    char invocation[QUERN_INVOCATION_MAX]; /* the same in all attempts; "": not told */
+    int attempt;                           /* from 1 */
     long ret_status;
     char ret_request_id[QUERN_REQUEST_ID_MAX];
     struct qn_buf ret_answer; /* the caller frees it, also after a failure */

@@ -105,7 +105,8 @@ const char *quern_client_endpoint(const struct quern_client *client);
  * client share; a success gives back what its last retry took, or 1. When they are used up, calls
  * fail at their first failure, until the service is well again. Source: AWS SDKs and Tools
  * Reference Guide, "Retry behavior", standard mode. AWS_RETRY_MODE may also say legacy or adaptive:
- * it is the standard mode all the same.
+ * it is the standard mode all the same. As the SDKs do, each attempt tells which it is
+ * (amz-sdk-request: attempt=2; max=3), and all attempts of one call have one amz-sdk-invocation-id.
  *
  * A send whose answer was lost is repeated, too, and may so be stored twice on a standard queue. On
  * a FIFO queue its deduplication id prevents that. A receive whose answer was lost has happened:

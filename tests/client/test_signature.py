@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import threading
+import uuid
 
 import pytest
 from botocore.auth import SigV4Auth
@@ -21,6 +22,12 @@ class Recorder(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.requests.append((self.path, self.headers, body))
+        if self.server.failures > 0:
+            self.server.failures -= 1
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         text = json.loads(body)["MessageBody"]
         answer = json.dumps({"MessageId": "m", "MD5OfMessageBody": hashlib.md5(text.encode()).hexdigest()}).encode()
         self.send_response(200)
@@ -35,7 +42,7 @@ class Recorder(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(name="recorder")
 def make_recorder():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
-    server.requests = []
+    server.requests, server.failures = [], 0
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -72,6 +79,17 @@ def test_a_request_has_the_signature_that_botocore_computes(recorder, body):
     signed = signature_of(request, "eu-central-1")
     assert {"host", "x-amz-date", "x-amz-target"} <= set(signed)
     assert json.loads(request[2])["MessageBody"] == body
+
+
+def test_attempts_of_one_call_have_its_id(recorder):
+    recorder.failures = 1
+    for _ in range(2):
+        signed = signature_of(send(recorder, "hello", **KEYS, AWS_REGION="us-east-1"), "us-east-1")
+        assert {"amz-sdk-invocation-id", "amz-sdk-request"} <= set(signed)
+    ids = [uuid.UUID(headers["amz-sdk-invocation-id"]) for _, headers, _ in recorder.requests]
+    assert ids[0] == ids[1] != ids[2] and {one.version for one in ids} == {4}
+    assert [headers["amz-sdk-request"] for _, headers, _ in recorder.requests] == [
+        "attempt=1; max=3", "attempt=2; max=3", "attempt=1; max=3"]
 
 
 def test_a_session_token_is_sent_and_signed(recorder):

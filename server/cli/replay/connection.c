@@ -152,6 +152,8 @@ static bool use_client(struct qn_replay *replay, struct qn_replay_connection *co
     if (!quern_client_new(&options, &connection->client, &failure)) {
         return qn_fail(err, QN_ERR_INTERNAL, "%s", failure.message);
     }
+    connection->client->are_invocations_told =
+        false; /* those of the recording are, if it has any */
     connection->access_key = copy(key);
     connection->region = copy(region);
     return true;
