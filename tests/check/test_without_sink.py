@@ -95,6 +95,31 @@ def test_who_tells_the_sink_only_what_it_cannot_take_is_judged_by_it(tmp_path):
     assert "| the sink could not take %d calls: 404 no such call (POST /effects)\n" % count in text, text
 
 
+def test_a_loss_shows_the_end_of_who_had_deleted(tmp_path):
+    lines = traces_made.Trace(must=["NO-LOSS"])
+    lines.send("k-000")
+    lines.lease("k-000")
+    lines.begin("k-000")
+    lines.delete("k-000")
+    lines.proc("exit", pid=10, signal=9)
+    lines.proc("spawn", pid=11)
+    answer = run("judge", str(lines.end().write(tmp_path / "t.jsonl")))
+    assert answer.returncode == 1
+    assert "k-000 was deleted without any effect, and then its process died" in answer.stdout, answer.stdout
+    assert "> 7 k-000 deleted, by #1\n" in answer.stdout and "> 8 #1 ends (signal 9)\n" in answer.stdout, answer.stdout
+
+
+def test_a_command_that_told_of_nothing_is_named(tmp_path):
+    lines = traces_made.Trace(must=["NO-LOSS"], level=1)
+    lines.send("k-000")
+    lines.lease("k-000")
+    lines.delete("k-000")
+    lines.add("effect.count", k="k-000", count=0)
+    answer = run("judge", str(lines.end().write(tmp_path / "t.jsonl")))
+    assert answer.returncode == 1
+    assert "k-000 was deleted, and --effects-cmd told of no effect at all" in answer.stdout, answer.stdout
+
+
 def test_counts_of_a_command_go_before_calls_that_the_sink_cannot_take(tmp_path):
     lines = traces_made.Trace(must=["NO-LOSS"], level=0)
     lines.send("k-000")

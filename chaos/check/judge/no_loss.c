@@ -8,6 +8,8 @@ struct message {
     struct qn_str k;
     uint64_t sent_seq;    /* the send was answered, or seen in the queue */
     uint64_t deleted_seq; /* the last delete */
+    int64_t deleted_ms;
+    struct qn_str deleted_by;
     bool in_queue;
     bool dead;
 };
@@ -32,6 +34,8 @@ static void note(struct qn_table *messages, const struct qn_check_event *event)
         break;
     case QN_CHECK_MSG_DELETE:
         message->deleted_seq = event->seq;
+        message->deleted_ms = event->vt;
+        message->deleted_by = event->instance;
         message->in_queue = false;
         break;
     case QN_CHECK_MSG_DLQ:
@@ -64,32 +68,64 @@ static bool is_lost(const struct qn_judge_input *in, const struct message *messa
     return qn_table_find_kept(terms, message->k) == NULL;
 }
 
+/* What took the work from the one who had deleted its message, such as a kill, while it would have
+ * held the lease. 0: nothing did. */
+static uint64_t died_seq(const struct qn_judge_input *in, const struct message *message)
+{
+    for (size_t i = 0; message->deleted_seq != 0 && i < in->history->count; i++) {
+        const struct qn_check_event *event = &in->history->events[i];
+        bool is_end =
+            event->kind == QN_CHECK_MARK && qn_str_equal(event->detail->reason, QN_STR("end"));
+        if (is_end || (event->seq > message->deleted_seq &&
+                       event->vt > message->deleted_ms + in->visibility_ms)) {
+            break;
+        }
+        if (event->kind == QN_CHECK_PROC && event->seq > message->deleted_seq &&
+            qn_str_equal(event->what, QN_STR("exit")) && event->detail->signal > 0 &&
+            qn_str_equal(event->instance, message->deleted_by)) {
+            return event->seq;
+        }
+    }
+    return 0;
+}
+
 static void judge(const struct qn_judge_input *in, const struct qn_table *messages,
                   const struct qn_table *terms, bool has_unnamed, struct qn_finding *finding)
 {
     const struct message *first = NULL;
+    uint64_t died = 0;
     size_t lost = 0;
 
     for (const struct qn_table_item *item = messages->first; item != NULL; item = item->next) {
         const struct message *message = item->value;
-        if (is_lost(in, message, terms)) {
-            first = first != NULL ? first : message;
-            lost++;
-            qn_finding_witness(finding, message->sent_seq);
-            if (message->deleted_seq != 0) {
-                qn_finding_witness(finding, message->deleted_seq);
+        if (!is_lost(in, message, terms)) {
+            continue;
+        }
+        lost++;
+        qn_finding_witness(finding, message->sent_seq);
+        if (message->deleted_seq != 0) {
+            qn_finding_witness(finding, message->deleted_seq);
+        }
+        if (first == NULL) {
+            first = message;
+            died = died_seq(in, first);
+            if (died != 0) {
+                qn_finding_witness(finding, died);
             }
         }
     }
     if (first == NULL) {
         return;
     }
+    bool is_untold = in->level == QN_LEVEL_COMMAND && terms->first == NULL;
     const char *what = first->deleted_seq == 0 ? "was accepted and is nowhere"
+                       : is_untold ? "was deleted, and --effects-cmd told of no effect at all"
                        : has_unnamed
                            ? "was deleted, and no effect has its key (one has no key at all)"
                            : "was deleted without any effect";
-    qn_finding_set(finding, QN_RESULT_FAIL, "%zu of %zu messages lost: %.*s %s", lost,
-                   messages->count, QN_STR_ARG(first->k), what);
+    qn_finding_set(finding, QN_RESULT_FAIL, "%zu of %zu messages lost: %.*s %s%s", lost,
+                   messages->count, QN_STR_ARG(first->k), what,
+                   died != 0 ? ", and then its process died" : "");
 }
 
 void qn_judge_no_loss(const struct qn_judge_input *in, struct qn_finding *ret_finding)
