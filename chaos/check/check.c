@@ -2,6 +2,7 @@
 #include "chaos/check/check.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -164,8 +165,9 @@ static void list_scenarios(const struct checking *checking)
     for (size_t i = 0; i < checking->catalogue.count; i++) {
         const struct qn_scenario *scenario = checking->catalogue.scenarios[i];
         if (is_wanted(checking, scenario)) {
-            (void)printf("%-42.*s %-14s %.*s\n", QN_STR_ARG(scenario->id),
-                         qn_catalogue_profiles(scenario), QN_STR_ARG(scenario->title));
+            (void)printf("%-42.*s %" PRId64 "  %-14s %.*s\n", QN_STR_ARG(scenario->id),
+                         qn_catalogue_tier(scenario), qn_catalogue_profiles(scenario),
+                         QN_STR_ARG(scenario->title));
         }
     }
 }

@@ -83,6 +83,23 @@ static void read_tail(const struct qn_running *run, const char *name, char *tail
     (void)fclose(file);
 }
 
+/* What a server says while all is well explains nothing. */
+static void drop_info_lines(char *text)
+{
+    char *end = text;
+
+    for (char *line = text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        len += line[len] == '\n';
+        if (strncmp(line, "info ", strlen("info ")) != 0) {
+            memmove(end, line, len);
+            end += len;
+        }
+        line += len;
+    }
+    *end = '\0';
+}
+
 static void tell_early_end(const struct qn_running *run, struct qn_judgement *judgement)
 {
     for (size_t i = 0; i < run->instance_count; i++) {
@@ -161,6 +178,7 @@ void qn_running_conclude(struct qn_running *run, const struct qn_error *trouble,
             return;
         }
         read_tail(run, "server.log", result->log_tail, sizeof(result->log_tail));
+        drop_info_lines(result->log_tail);
         return;
     }
     if (!qn_judge(&run->history, judgement, &err)) {

@@ -44,6 +44,12 @@ def test_tap_on_stdout_is_told_while_it_runs():
     assert bail is None
 
 
+def test_what_says_nothing_has_a_page_on_what_to_do():
+    answer = run("check", "--only", "poll.false-empty", "--scenario-timeout", "1s", "--", *IDLE, timeout_s=60)
+    assert answer.returncode == 3
+    assert "| more: quern explain poll.false-empty, quern explain INCONCLUSIVE\n" in answer.stdout + answer.stderr, answer.stdout
+
+
 def test_tap_says_when_the_run_is_cut_short():
     answer = run("check", *TWO, "--fail-fast", "--tap", "-", "--", *EARLY, timeout_s=120)
     assert answer.returncode == 1
@@ -57,7 +63,7 @@ def test_the_badge_says_level_counts_and_version(good):
     root = ElementTree.fromstring(text)
     left, right = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert left == "quern %s standard" % report["tool"]
-    total = sum("standard" in line.split()[1] for line in run("check", "--list").stdout.splitlines())
+    total = sum("standard" in line.split()[2] for line in run("check", "--list").stdout.splitlines())
     assert right == "partial: 1 of %d pass, 1 waived" % total
     assert root.get("aria-label") == left + ", " + right
     assert report["summary"]["level"] == "partial"

@@ -49,6 +49,7 @@ def test_a_consumer_with_a_store_of_its_own_passes(shop):
     # The store is the same for all scenarios, and each sees its own messages in it.
     assert {name: one["verdict"] for name, one in seen.items()} == dict.fromkeys(SCENARIOS, "PASS"), text
     assert results(seen["std.delete-lost"])["ONCE"] == "pass"
+    assert re.search(r"^ messages \d+ sent / \d+ deleted       effects \d+ applied / 0 duplicated / 0 lost$", text, re.M), text
     card = text.split("  learned: ")[1].splitlines()
     assert "sdk=Boto3/" in card[0]
     assert [line.split("  ")[2] for line in card[1:5]] == ["lease", "stop", "work", "long polling"], card
@@ -125,9 +126,10 @@ def test_without_the_command_effects_are_not_seen(shop):
     ("echo no such table >&2; exit 3", "--effects-cmd ended with exit code 3: no such table"),
 ])
 def test_what_the_command_does_wrong_is_told(shop, command, words):
-    seen, _ = check(shop, "--effects-cmd", command, only=["base.drain-and-profile"], code=4)
+    seen, text = check(shop, "--effects-cmd", command, only=["base.drain-and-profile"], code=4)
     (one,) = seen.values()
     assert one["verdict"] == "ERROR" and words in one["reason"].replace("\\t", "\t")
+    assert "| info " not in text and " messages 0 sent / 0 deleted\n" in text, text
 
 
 def test_mistakes_are_told_before_the_run(shop):

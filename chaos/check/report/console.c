@@ -396,7 +396,7 @@ static void print_totals(const struct qn_report *report)
     qn_report_total_counts(report, &sum);
     (void)fprintf(report->console, " messages %" PRId64 " sent / %" PRId64 " deleted", sum.sent,
                   sum.deleted);
-    if (report->profile.level >= QN_LEVEL_SINK) {
+    if (sum.sees_effects) {
         (void)fprintf(report->console,
                       "       effects %" PRId64 " applied / %zu duplicated / %zu lost", sum.applied,
                       duplicated, lost);

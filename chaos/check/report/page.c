@@ -129,7 +129,7 @@ static void fill_effects(const struct qn_report *report, struct qn_fill *fill)
     qn_report_total_counts(report, &sum);
     qn_buf_init(&text, SIZE_MAX / 2);
     qn_report_counts_text(&sum, &text);
-    if (report->profile.level >= QN_LEVEL_SINK) {
+    if (sum.sees_effects) {
         qn_buf_append_format(&text, "; %zu keys duplicated, %zu lost", duplicated, lost);
     } else {
         qn_buf_append_literal(&text,

@@ -173,14 +173,18 @@ void qn_report_shrunk(const struct qn_report_entry *entry, struct qn_buf *buf)
 }
 
 /* Where more stands about it: a scenario of the user's own has no page. */
-static void append_pages(struct qn_buf *buf, const char *indent, const struct qn_scenario *scenario,
-                         const struct qn_invariant *broken)
+static void append_pages(struct qn_buf *buf, const char *indent,
+                         const struct qn_report_entry *entry)
 {
-    const struct qn_str names[] = {scenario->id,
-                                   broken != NULL ? qn_str_from_cstr(broken->name) : QN_STR_NONE};
+    const struct qn_judgement *judgement = &entry->result.judgement;
+    const struct qn_invariant *broken = qn_report_broken(judgement);
+    const char *what = broken != NULL                                  ? broken->name
+                       : judgement->outcome == QN_OUTCOME_INCONCLUSIVE ? "INCONCLUSIVE"
+                                                                       : NULL;
+    const struct qn_str names[] = {entry->scenario->id, qn_str_from_cstr(what)};
     bool any = false;
 
-    for (size_t i = 0; broken != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; what != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
         const struct qn_embedded *page = qn_catalogue_page(names[i]);
         if (page != NULL) {
             qn_buf_append_format(buf, "%s%s", any ? "" : indent, any ? ", " : "| more: ");
@@ -256,7 +260,6 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
                        const char *indent, struct qn_buf *buf)
 {
     const struct qn_judgement *judgement = &entry->result.judgement;
-    const struct qn_scenario *scenario = entry->scenario;
     const struct qn_invariant *broken = qn_report_broken(judgement);
 
     if (broken != NULL) {
@@ -278,7 +281,7 @@ void qn_report_trouble(const struct qn_report *report, const struct qn_report_en
     append_refusals(buf, indent, judgement);
     append_advice(buf, indent, "why it matters:", qn_report_why(entry));
     append_advice(buf, indent, "fix:", qn_report_fix(entry));
-    append_pages(buf, indent, scenario, broken);
+    append_pages(buf, indent, entry);
     qn_buf_append_format(buf, "%s| rerun: ", indent);
     qn_report_rerun(report, entry, buf);
     qn_buf_append_char(buf, '\n');
