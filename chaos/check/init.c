@@ -392,9 +392,9 @@ int qn_check_init_main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
         (void)puts(
             "usage: quern check init [LANGUAGE]\n\n"
-            "Writes a quern.json with explanations and the adapter for the language of the "
-            "project in the\nworking directory: of several, that of which there is a worker, "
-            "say worker.py.\nNothing that is there is touched.");
+            "Writes a quern.json with explanations and the adapter for the language of the\n"
+            "project in the working directory: of several, that of which there is a worker,\n"
+            "say worker.py. Nothing that is there is touched.");
         return QN_CHECK_WELL;
     }
     if (argc > 2) {

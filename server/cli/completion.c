@@ -128,6 +128,34 @@ static void each_help(const struct qn_word *commands, size_t count,
     qn_buf_done(&inner);
 }
 
+/* ---- names ---- */
+
+/* Where a name is wanted: the command and the word before it, as a pattern of either shell, and
+ * what prints the names. */
+static const struct {
+    const char *place;
+    const char *names;
+} known[] = {
+    {"'check check'", "echo init"},
+    {"'check --only'|'check --skip'|'scenarios show'", "$program scenarios | sed '1d; s/ .*//'"},
+    {"'explain explain'", "$program explain | sed 's/ .*//'"},
+    {"'scenarios scenarios'", "echo show"},
+    {"'completion completion'", "echo bash zsh"},
+    {"'chaos add --profile'|'chaos show show'|'serve --chaos'",
+     "$program chaos profiles | sed '1d; s/ .*//'"},
+    {"*' --profile'", "echo standard fifo lambda"},
+    {"'check --tempo'", "echo fast normal real"},
+    {"'serve --sync'", "echo normal full"},
+};
+
+/* The branches of a `case`. `open`, `from` and `to` are what the shell has around them. */
+static void print_known(const char *open, const char *from, const char *to)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        (void)printf("    %s%s) known=%s%s%s ;;\n", open, known[i].place, from, known[i].names, to);
+    }
+}
+
 /* ---- bash ---- */
 
 static void print_bash_case(const char *word, struct qn_str below, struct qn_str help)
@@ -149,7 +177,8 @@ static void print_bash(const struct qn_word *commands, size_t count)
 {
     (void)fputs("# Completion of quern in bash: source <(quern completion bash)\n"
                 "_quern() {\n"
-                "    local current=${COMP_WORDS[COMP_CWORD]} path= words= word\n"
+                "    local current=${COMP_WORDS[COMP_CWORD]} path= words= word known=\n"
+                "    local program=${COMP_WORDS[0]}\n"
                 "    COMPREPLY=()\n"
                 "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
                 "        [[ $word == -- ]] && return\n"
@@ -165,9 +194,15 @@ static void print_bash(const struct qn_word *commands, size_t count)
     (void)puts("--help --version' ;;");
     each_help(commands, count, print_bash_case);
     (void)fputs("    esac\n"
-                "    # A word that is no option is a file, unless it is a command.\n"
+                "    case \"$path ${COMP_WORDS[COMP_CWORD-1]}\" in\n",
+                stdout);
+    print_known("", "$(", ")");
+    (void)fputs("    esac\n"
+                "    # A word that is no option is a file, unless it is a command or a name.\n"
                 "    if [[ $current == -* || $path == '' || $path == chaos ]]; then\n"
                 "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+                "    elif [[ $known ]]; then\n"
+                "        COMPREPLY=($(compgen -W \"$known\" -- \"$current\"))\n"
                 "    fi\n"
                 "}\n"
                 "complete -o default -F _quern quern\n",
@@ -211,8 +246,8 @@ static void print_zsh(const struct qn_word *commands, size_t count)
     (void)fputs("#compdef quern\n"
                 "# Completion of quern in zsh: source <(quern completion zsh)\n"
                 "_quern() {\n"
-                "    local -a found\n"
-                "    local path_of=''\n"
+                "    local -a found known\n"
+                "    local path_of='' program=$words[1]\n"
                 "    (( ${words[(i)--]} < CURRENT )) && { _default; return }\n"
                 "    (( CURRENT > 2 )) && path_of=$words[2]\n"
                 "    [[ $path_of == chaos ]] && (( CURRENT > 3 )) && path_of+=\" $words[3]\"\n"
@@ -225,15 +260,22 @@ static void print_zsh(const struct qn_word *commands, size_t count)
     (void)puts("        ) ;;");
     each_help(commands, count, print_zsh_case);
     (void)fputs("    esac\n"
+                "    case \"$path_of $words[CURRENT-1]\" in\n",
+                stdout);
+    print_known("(", "(${=\"$(", ")\"})");
+    (void)fputs("    esac\n"
                 "    if [[ $path_of == '' || $path_of == chaos ]]; then\n"
                 "        _describe command found\n"
                 "    elif [[ $words[CURRENT] == -* ]]; then\n"
                 "        _describe -o option found\n"
+                "    elif (( $#known )); then\n"
+                "        compadd -a known\n"
+                "        [[ $path_of != serve ]] || _files\n"
                 "    else\n"
                 "        _files\n"
                 "    fi\n"
                 "}\n"
-                "if [[ $funcstack[1] == _quern ]]; then\n"
+                "if [[ ${funcstack[1]-} == _quern ]]; then\n"
                 "    _quern \"$@\"\n"
                 "else\n"
                 "    compdef _quern quern\n"

@@ -6,9 +6,8 @@
 
 static const struct qn_option table[] = {
     {"tier", "N", NULL, NULL, "only those of this tier: 1, or 2 for the rarer ones", 0},
-    {"profile", "NAME", NULL, NULL, "only those for this kind of queue: standard or fifo", 0},
-    {"scenario", "FILE", NULL, NULL, "a scenario of yours beside them (repeatable)",
-     QN_OPTION_REPEATS},
+    {"profile", "NAME", NULL, NULL, "only those of it: standard, fifo or lambda", 0},
+    {"scenario", "FILE", NULL, NULL, "a scenario of yours beside them", QN_OPTION_REPEATS},
     {"json", NULL, NULL, NULL, "print JSON", 0},
 };
 enum { TIER, PROFILE, SCENARIO, JSON, OPTION_COUNT };
@@ -116,9 +115,9 @@ static bool read_filter(const struct qn_options *options, struct qn_catalogue_fi
     }
     filter->profile = qn_options_text(options, PROFILE);
     return filter->profile == NULL || strcmp(filter->profile, "standard") == 0 ||
-           strcmp(filter->profile, "fifo") == 0 ||
-           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE, "--profile is standard or fifo, not \"%s\"",
-                   filter->profile);
+           strcmp(filter->profile, "fifo") == 0 || strcmp(filter->profile, "lambda") == 0 ||
+           qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                   "--profile is standard, fifo or lambda, not \"%s\"", filter->profile);
 }
 
 static int list_or_show(const struct qn_options *options)

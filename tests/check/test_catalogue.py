@@ -50,7 +50,7 @@ def test_a_scenario_is_shown_as_its_file():
     (["scenarios", "show", "nothing like it"], "quern scenarios lists them"),
     (["scenarios", "show"], "usage: quern scenarios"),
     (["scenarios", "dance"], "usage: quern scenarios"),
-    (["scenarios", "--profile", "lifo"], "--profile is standard or fifo"),
+    (["scenarios", "--profile", "lifo"], "--profile is standard, fifo or lambda"),
     (["scenarios", "--tier", "0"], "tier"),
     (["explain", "ONEC"], "did you mean ONCE?"),
     (["explain", "delete-lost"], "did you mean std.delete-lost?"),

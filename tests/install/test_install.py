@@ -185,6 +185,21 @@ def test_the_man_page_of_a_command_has_each_option_of_its_help_with_its_meaning(
     assert len(re.findall(r"^\.BI? ", options, re.M)) <= len(listed) + 2  # --help, and what it says of itself
 
 
+def test_the_man_page_of_the_program_has_the_options_of_each_command_that_has_no_own(prefix):
+    page = (prefix / "share/man/man1/quern.1").read_text().replace("\\-", "-").replace("\\e", "\\")
+    options = page.split(".SH OPTIONS\n")[1].split(".SH ")[0]
+    parts = {part.split()[1].strip('"'): part for part in re.split(r'^\.SS "', options, flags=re.M)[1:]}
+    listed = re.findall(r"^  (\w+) ", run(prefix / "bin/quern", "--help").stdout, re.M)
+    of_all = {'.BI "--endpoint " "URL"', '.BI "--region " "REGION"', ".B --json"}
+    assert set(listed) - set(parts) == {*OF_THEIR_OWN, "chaos", "explain", "completion", "version"}
+    for command, part in parts.items():
+        help_text = run(prefix / "bin/quern", command, "--help", "all", env={**os.environ, "COLUMNS": "10000"}).stdout
+        assert help_text.startswith("usage: " + part.split('"')[0] + "\n")
+        for option, value, meaning in re.findall(r"^  (--?\S+)(?: (\S+))?(?:\n|  )\s*(\S.*)$", help_text, re.M):
+            head = f'.BI "{option} " "{value}"' if value else f".B {option}"
+            assert (f".TP\n{head}\n{meaning}\n" in part) == (head not in of_all), (command, option)
+
+
 @pytest.mark.parametrize("page", ["man1/quern.1", *(f"man1/quern-{command}.1" for command in OF_THEIR_OWN),
                                   "man3/quern.3", "man3/quern_consumer.3"])
 def test_a_man_page_is_set_without_a_warning(prefix, page):
