@@ -82,15 +82,48 @@ bool quern_ledger_finish(struct quern_inbox *inbox, const char *key, const char 
 
 /* ---- outbox ---- */
 
-/* Within `apply`: to be sent when the transaction is committed. Body, group and deduplication id
- * are kept; a FIFO queue gets an id of the entry when the message has none, so that what the relay
- * sends twice is there once. */
+/* Within `apply`: to be sent when the transaction is committed, with all that the message says;
+ * delay_s counts from when the relay sends it. A FIFO queue gets an id of the entry when the
+ * message has no deduplication id, unlike that of any other entry of any database, so that what the
+ * relay sends twice is there once. What the queue itself refuses is found by the relay. Errors:
+ * InvalidText, DatabaseError. */
 bool quern_outbox_add(struct sqlite3 *transaction, const char *queue_url,
                       const struct quern_message *message, struct quern_error *err);
-/* Sends what is there, oldest first, up to `most`; each is forgotten once it is sent. One relay at
- * a time keeps the order. *ret_sent also counts when it ends with an error. */
+
+/* Sends what is there, oldest first, up to `most`; each is forgotten once it is sent. A message
+ * that cannot be sent holds up what is behind it for the same queue, so that its order is kept, and
+ * nothing else: the relay goes on with the other queues. It is tried again by each call, the first
+ * of its queue. One relay at a time keeps the order.
+ * False: err is of the first queue that is stuck, with its URL before the message, and
+ * quern_outbox_list_stuck has all of them; or it is DatabaseError or Cancelled, which end the call
+ * at once. *ret_sent counts in any case. */
 bool quern_outbox_relay(struct quern_inbox *inbox, struct quern_client *client, int64_t most,
                         int64_t *ret_sent, struct quern_error *err);
+
+/* A message that could not be sent when the relay last tried. */
+struct quern_outbox_entry {
+    int64_t id; /* within this database; never used again */
+    const char *queue_url;
+    struct quern_message message; /* as it is sent */
+    const char *error_code;       /* as in struct quern_error */
+    const char *error_message;
+    bool is_retryable;      /* the queue may take it later; else somebody has to see to it */
+    int64_t stuck_since_ms; /* when this error was met first, since the epoch */
+};
+
+struct quern_outbox_entries {
+    const struct quern_outbox_entry *items; /* oldest first */
+    size_t count;
+};
+
+/* Lists what holds up its queue: one message of each queue that is stuck. quern_answer_free takes
+ * the list. Errors: DatabaseError. */
+bool quern_outbox_list_stuck(struct quern_inbox *inbox, struct quern_outbox_entries **ret_entries,
+                             struct quern_error *err);
+/* The way past one that can never be sent: forgets it, sent or not, and the next call of the relay
+ * goes on behind it. Who wants to keep it writes it down first. One that is not there is no error.
+ * Errors: DatabaseError. */
+bool quern_outbox_drop(struct quern_inbox *inbox, int64_t id, struct quern_error *err);
 
 #ifdef __cplusplus
 }

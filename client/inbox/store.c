@@ -114,6 +114,35 @@ void quern_store_give(struct quern_inbox *inbox, sqlite3 *db)
     (void)sqlite3_close(db); /* accepts NULL */
 }
 
+static bool is_current(sqlite3 *db, bool *ret_is_current, struct quern_error *err)
+{
+    sqlite3_stmt *row = quern_store_prepare(db, quern_sql_is_current, NULL, 0, err);
+
+    if (row == NULL) {
+        return false;
+    }
+    int code = sqlite3_step(row);
+    bool ok = code == SQLITE_ROW || code == SQLITE_DONE || quern_store_fail(db, err);
+    (void)sqlite3_finalize(row);
+    *ret_is_current = code == SQLITE_ROW;
+    return ok;
+}
+
+/* Makes the tables, or brings those of an older program up to date. Looked at before a transaction
+ * is begun: a process that opens it later need not wait for those that write. */
+static bool make_tables(sqlite3 *db, struct quern_error *err)
+{
+    bool is_made = false;
+
+    if (!is_current(db, &is_made, err) || is_made) {
+        return is_made;
+    }
+    return quern_store_run(db, quern_sql_begin, err) &&
+           quern_store_run(db, quern_sql_create, err) && is_current(db, &is_made, err) &&
+           (is_made || quern_store_run(db, quern_sql_extend, err)) &&
+           quern_store_run(db, quern_sql_commit, err);
+}
+
 bool quern_inbox_open(const struct quern_inbox_options *options, struct quern_inbox **ret_inbox,
                       struct quern_error *err)
 {
@@ -131,7 +160,7 @@ bool quern_inbox_open(const struct quern_inbox_options *options, struct quern_in
     qn_random_init(&inbox->random, qn_random_fresh_seed(), 0, 0);
     bool ok = quern_store_take(inbox, &db, err);
     if (ok) {
-        ok = quern_store_run(db, quern_sql_create, err);
+        ok = make_tables(db, err);
         quern_store_give(inbox, db);
     }
     if (!ok) {

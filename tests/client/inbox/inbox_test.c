@@ -1,4 +1,4 @@
-/* Effects that happen once: the inbox, the ledger and the outbox in a database of their own. */
+/* Effects that happen once: the inbox and the ledger in a database of their own. */
 #include "client/quern_inbox.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "client/inbox/store.h"
-#include "tests/support/live_server.h"
 
 enum { STALE_MS = 1000, LIVE_STALE_MS = 1500 };
 
@@ -290,29 +289,6 @@ Test(inbox, outbox_holds_nothing_of_a_transaction_that_was_not_committed)
     applies_nothing = false;
     ship_and_tell("k", "http://127.0.0.1:1/1/q");
     cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 1);
-}
-
-Test(inbox, relay_sends_in_order_and_keeps_what_was_not_sent)
-{
-    struct live_server server;
-    char *url = NULL;
-    int64_t sent = -1;
-
-    live_server_start(&server, QN_TEST_PROGRAM);
-    cr_assert(quern_create_queue(server.client, "done", NULL, NULL, &url, &err));
-    ship_and_tell("a", url);
-    ship_and_tell("b", "http://127.0.0.1:1/000000000000/nowhere");
-    ship_and_tell("c", url);
-    cr_expect_not(quern_outbox_relay(inbox, server.client, 10, &sent, &err));
-    cr_expect_eq(sent, 1);
-    cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 2);
-    quern_text_free(url);
-    cr_assert(quern_create_queue(server.client, "nowhere", NULL, NULL, &url, &err));
-    cr_expect(quern_outbox_relay(inbox, server.client, 10, &sent, &err), "%s", err.message);
-    cr_expect_eq(sent, 2);
-    cr_expect_eq(count("SELECT count(*) FROM quern_outbox"), 0);
-    quern_text_free(url);
-    live_server_stop(&server);
 }
 
 /* Instances of a consumer that are started together, on a database that is not there yet. */
