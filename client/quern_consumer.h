@@ -180,8 +180,9 @@ struct quern_consumer_options {
     /* Load. */
     double rate_per_s;        /* messages begun in a second at most; 0: any number */
     int64_t rate_burst;       /* so many at once; 0: workers */
-    int64_t circuit_failures; /* so many retries in a row open the circuit: nothing is received or
-                                 begun, what is in hand is extended; 0: never */
+    int64_t circuit_failures; /* so many QUERN_RETRY and QUERN_AMBIGUOUS in a row open the circuit:
+                                 nothing is received or begun, what is in hand is extended; 0:
+                                 never. QUERN_DONE and QUERN_PERMANENT end the row. */
     int64_t circuit_open_ms;  /* then one message is tried, and closes it or not; 0: 5,000 */
     int64_t tenant_workers; /* workers that one tenant may have; 0: all. What waits beyond is given
                                back for a moment when a worker is free for somebody else. */

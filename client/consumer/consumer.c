@@ -68,7 +68,8 @@ void quern_consumer_wake(struct quern_consumer *c)
     if (count->waiting > 0) {
         (void)pthread_cond_signal(&c->work);
     }
-    if (quern_hand_ask(&c->hand, quern_consumer_now_ms(c)) > 0) {
+    /* With the circuit open who receives must know for how long: nothing else may ever happen. */
+    if (c->hand.circuit.is_open || quern_hand_ask(&c->hand, quern_consumer_now_ms(c)) > 0) {
         (void)pthread_cond_broadcast(&c->room);
     }
     if (c->hand.is_draining) {

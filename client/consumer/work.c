@@ -32,6 +32,13 @@ static void count(struct quern_counters *counters, enum quern_outcome outcome, b
     counters->quarantined += outcome == QUERN_PERMANENT && deletes;
 }
 
+/* What stands behind the consumer did not answer as it should: for the circuit. That nobody knows
+ * how a call ended is what an outage looks like, also where the message is deleted. */
+static bool has_failed(enum quern_outcome outcome)
+{
+    return outcome == QUERN_RETRY || outcome == QUERN_AMBIGUOUS;
+}
+
 void quern_settle(struct quern_consumer *c, struct quern_delivery *d,
                   const struct quern_result *result, bool deletes)
 {
@@ -46,7 +53,7 @@ void quern_settle(struct quern_consumer *c, struct quern_delivery *d,
         quern_circuit_pass(&hand->circuit);
     } else {
         hand->counters.circuit_opens +=
-            quern_circuit_note(&hand->circuit, result->outcome == QUERN_RETRY, now_ms);
+            quern_circuit_note(&hand->circuit, has_failed(result->outcome), now_ms);
     }
     quern_hand_end(hand, d);
     if (is_given_up) { /* it has been given back, and is no longer ours to settle */

@@ -27,6 +27,23 @@ static struct quern_result sick(void)
     return fails ? quern_retry(0) : quern_done();
 }
 
+/* The call of a service that is away: how it ended nobody knows. */
+static struct quern_result lose_answer(struct quern_delivery *delivery)
+{
+    (void)pthread_mutex_lock(&diary.lock);
+    bool fails = !is_mended;
+    (void)pthread_mutex_unlock(&diary.lock);
+    return fails ? quern_ambiguous(quern_delivery_message_id(delivery)) : quern_done();
+}
+
+static bool put_on_record(void *state, const struct quern_delivery *delivery, const char *key)
+{
+    (void)state;
+    (void)delivery;
+    (void)key;
+    return true;
+}
+
 static void count_a(int by)
 {
     (void)pthread_mutex_lock(&diary.lock);
@@ -42,6 +59,9 @@ static struct quern_result handle(void *state, struct quern_delivery *delivery)
     diary_note_call(state, body);
     if (strcmp(body, "sick") == 0) {
         return sick();
+    }
+    if (strcmp(body, "lost") == 0) {
+        return lose_answer(delivery);
     }
     if (body[0] == 'a') {
         count_a(1);
@@ -97,6 +117,38 @@ Test(consumer_restraint, open_circuit_stops_receiving_and_keeps_extending)
     quern_consumer_free(diary.consumer);
     cr_expect_eq(counters.circuit_opens, 1);
     cr_expect_eq(counters.lapses, 0);
+    diary_expect_empty(&diary);
+}
+
+/* Each of them is on record and deleted, and yet the service is away. Nobody receives when the only
+ * worker opens it, and nothing is in hand. */
+Test(consumer_restraint, answers_that_are_lost_open_the_circuit)
+{
+    int64_t begun_ms = qn_clock_monotonic_ms();
+
+    diary.options.circuit_failures = 2;
+    diary.options.circuit_open_ms = OPEN_MS;
+    diary.options.workers = 1;
+    diary.options.reconcile = put_on_record;
+    diary_send(&diary, "lost", NULL);
+    diary_send(&diary, "lost", NULL);
+    diary_start(&diary);
+    while (diary_count(&diary).circuit_opens == 0 &&
+           qn_clock_monotonic_ms() - begun_ms < DIARY_LIMIT_S * 1000) {
+        (void)poll(NULL, 0, 5);
+    }
+    cr_expect_eq(diary_count(&diary).circuit_opens, 1);
+    (void)pthread_mutex_lock(&diary.lock);
+    is_mended = true;
+    (void)pthread_mutex_unlock(&diary.lock);
+    diary_send(&diary, "lost", NULL);
+    diary_wait_for(&diary, &diary.finished, 1);
+    cr_expect_geq(qn_clock_monotonic_ms() - begun_ms, OPEN_MS);
+    diary_stop(&diary);
+    struct quern_counters counters = diary_count(&diary);
+    quern_consumer_free(diary.consumer);
+    cr_expect_eq(counters.ambiguous, 2);
+    cr_expect_eq(counters.deleted, 3);
     diary_expect_empty(&diary);
 }
 
