@@ -10,8 +10,16 @@
 static struct diary diary;
 static struct quern_error err;
 
-/* "retry" fails at first, "permanent" and "hang" do as they say, "gate" waits for the word, "nap"
- * for the end of its first lease. */
+/* Of the callbacks below; under the diary's lock. */
+static int records_left_to_fail;
+static int asked; /* to keep a record */
+static char keys[64];
+static int64_t deleted_before_record = -1;
+static int metrics_told; /* of counters */
+static struct quern_counters told_counters;
+
+/* "retry" fails at first, "permanent", "unknown" and "hang" do as they say, "gate" waits for the
+ * word, "nap" for the end of its first lease. */
 static struct quern_result handle(void *state, struct quern_delivery *delivery)
 {
     const char *body = quern_delivery_body(delivery, NULL);
@@ -28,6 +36,9 @@ static struct quern_result handle(void *state, struct quern_delivery *delivery)
     }
     if (strcmp(body, "permanent") == 0) {
         return quern_permanent("no such order");
+    }
+    if (strcmp(body, "unknown") == 0) {
+        return quern_ambiguous("payment 7");
     }
     return strcmp(body, "retry") == 0 && is_first ? quern_retry(0) : quern_done();
 }
@@ -144,6 +155,73 @@ Test(consumer, without_a_quarantine_it_stays_in_the_queue)
     diary_expect_left(&diary, "ApproximateNumberOfMessagesNotVisible", "1");
 }
 
+/* ---- an effect of which nobody knows ---- */
+
+static bool put_on_record(void *state, const struct quern_delivery *delivery, const char *key)
+{
+    struct diary *d = state;
+
+    (void)delivery;
+    int64_t deleted = diary_count(d).deleted;
+    (void)pthread_mutex_lock(&d->lock);
+    deleted_before_record = deleted;
+    bool fails = records_left_to_fail-- > 0;
+    size_t len = strlen(keys);
+    (void)snprintf(keys + len, sizeof(keys) - len, "%s, ", key);
+    (void)pthread_mutex_unlock(&d->lock);
+    diary_note(d, &asked);
+    return !fails;
+}
+
+static struct quern_counters stop_and_count(void)
+{
+    diary_stop(&diary);
+    struct quern_counters counters = diary_count(&diary);
+    quern_consumer_free(diary.consumer);
+    return counters;
+}
+
+Test(consumer, message_with_an_unknown_effect_is_deleted_once_that_is_on_record)
+{
+    diary.options.reconcile = put_on_record;
+    diary_send(&diary, "unknown", NULL);
+    diary_start(&diary);
+    diary_wait_for(&diary, &asked, 1);
+    struct quern_counters counters = stop_and_count();
+    cr_expect_str_eq(keys, "payment 7, ");
+    cr_expect_eq(deleted_before_record, 0);
+    cr_expect_eq(diary.handled, 1);
+    cr_expect_eq(diary.finished, 0); /* nobody knows that it is */
+    cr_expect_eq(counters.ambiguous, 1);
+    cr_expect_eq(counters.deleted, 1);
+    diary_expect_empty(&diary);
+}
+
+Test(consumer, message_with_an_unknown_effect_comes_back_when_the_record_fails)
+{
+    diary.options.reconcile = put_on_record;
+    records_left_to_fail = 1;
+    diary_send(&diary, "unknown", NULL);
+    diary_start(&diary);
+    diary_wait_for(&diary, &asked, 2);
+    struct quern_counters counters = stop_and_count();
+    cr_expect_eq(deleted_before_record, 0);
+    cr_expect_eq(diary.handled, 2);
+    cr_expect_eq(counters.ambiguous, 2);
+    cr_expect_eq(counters.deleted, 1);
+    diary_expect_empty(&diary);
+}
+
+Test(consumer, message_with_an_unknown_effect_stays_when_nobody_keeps_records)
+{
+    diary_send(&diary, "unknown", NULL);
+    diary_start(&diary);
+    diary_wait_for(&diary, &diary.handled, 2);
+    struct quern_counters counters = stop_and_count();
+    cr_expect_eq(counters.deleted, 0);
+    cr_expect_eq(diary.quarantined, 0);
+}
+
 Test(consumer, slow_message_does_not_block_the_others)
 {
     char text[16];
@@ -255,6 +333,44 @@ Test(consumer, handler_that_does_not_return_is_not_waited_for)
 }
 
 /* ---- what it says ---- */
+
+static void note_counters(void *state, const struct quern_counters *counters)
+{
+    struct diary *d = state;
+
+    (void)pthread_mutex_lock(&d->lock);
+    told_counters = *counters;
+    (void)pthread_mutex_unlock(&d->lock);
+    diary_note(d, &metrics_told);
+}
+
+Test(consumer, counters_are_told_at_each_interval_and_at_the_end)
+{
+    diary.options.on_metrics = note_counters;
+    diary.options.metrics_interval_ms = 50;
+    diary_start(&diary);
+    diary_wait_for(&diary, &metrics_told, 3);
+    cr_expect_eq(told_counters.succeeded, 0);
+    diary_send(&diary, "fine", NULL);
+    diary_wait_for(&diary, &diary.finished, 1);
+    struct quern_counters counters = stop_and_count();
+    cr_expect_geq(metrics_told, 4);
+    cr_expect_eq(told_counters.succeeded, 1);
+    cr_expect_eq(told_counters.deleted, 1);
+    cr_expect_eq(told_counters.in_hand, 0);
+    cr_expect_eq(memcmp(&told_counters, &counters, sizeof(counters)), 0);
+}
+
+Test(consumer, counters_are_told_once_at_the_end_of_a_short_life)
+{
+    diary.options.on_metrics = note_counters;
+    diary_send(&diary, "fine", NULL);
+    diary_start(&diary);
+    diary_wait_for(&diary, &diary.finished, 1);
+    diary_finish(&diary);
+    cr_expect_eq(metrics_told, 1);
+    cr_expect_eq(told_counters.deleted, 1);
+}
 
 Test(consumer, lines_are_json_with_ids_and_without_the_payload)
 {
