@@ -44,18 +44,20 @@ extern "C" {
  * "Settings reference". */
 struct quern_options {
     /* "https://..." or "http://...", of SQS or of a Quern server. NULL: AWS_ENDPOINT_URL_SQS,
-     * AWS_ENDPOINT_URL (both unless AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is "true"), endpoint_url of
-     * the profile, else AWS's own endpoint for the region, of its partition. The certificates of
-     * https are those of the system, or of the file that AWS_CA_BUNDLE or ca_bundle names. */
+     * AWS_ENDPOINT_URL (both unless AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is "true"), endpoint_url
+     * for sqs in the section that the profile names as its services, endpoint_url of the profile,
+     * else AWS's own endpoint for the region, of its partition. The certificates of https are those
+     * of the system, or of the file that AWS_CA_BUNDLE or ca_bundle names. */
     const char *endpoint;
 
     /* NULL: AWS_REGION, AWS_DEFAULT_REGION, the profile's region, else us-east-1. */
     const char *region;
 
     /* Of AWS_CONFIG_FILE (else ~/.aws/config) and AWS_SHARED_CREDENTIALS_FILE (else
-     * ~/.aws/credentials). NULL: AWS_PROFILE, else "default". When it is given here, its keys come
-     * before those of the environment. Keys that another program or service would have to be asked
-     * for (credential_process, role_arn, sso_session, web_identity_token_file) are refused. */
+     * ~/.aws/credentials). NULL: AWS_PROFILE, AWS_DEFAULT_PROFILE, else "default". When it is given
+     * here, its keys come before those of the environment. Keys that another program or service
+     * would have to be asked for (credential_process, role_arn, sso_session,
+     * web_identity_token_file) are refused. */
     const char *profile;
 
     /* NULL: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else the profile's. An

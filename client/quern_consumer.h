@@ -50,6 +50,8 @@ struct sqlite3;
 /* Lives until its message is deleted or given back. Texts belong to it. */
 struct quern_delivery;
 
+/* The queue's id of the message: the same each time that it comes, another when it is sent again.
+ */
 const char *quern_delivery_message_id(const struct quern_delivery *delivery);
 /* UTF-8, NUL-terminated; ret_len may be NULL. */
 const char *quern_delivery_body(const struct quern_delivery *delivery, size_t *ret_len);
@@ -91,7 +93,10 @@ struct quern_result {
                            does not count it */
 };
 
+/* QUERN_DONE: the effect is durable or, said by `apply`, will be when its transaction is committed.
+ */
 struct quern_result quern_done(void);
+/* QUERN_RETRY after delay_s, 0 to 43,200; below 0: the runtime's own pause, which grows. */
 struct quern_result quern_retry(int64_t delay_s);
 /* Copied, and cut if need be. */
 struct quern_result quern_permanent(const char *reason);
@@ -105,9 +110,10 @@ enum quern_state {
     QUERN_DRAINING, /* receives no more */
     QUERN_STOPPED
 };
+/* "starting", "running", "draining" or "stopped", as in the log. */
 const char *quern_state_name(enum quern_state state);
 
-/* Since the start, except the last four. */
+/* Since the start, except in_hand, running, waiting and newest_age_ms. */
 struct quern_counters {
     int64_t receives;       /* calls that were answered */
     int64_t empty_receives; /* of them, without a message */
@@ -253,6 +259,7 @@ int64_t quern_consumer_unfinished(struct quern_consumer *consumer);
 /* Waits for handlers that have not returned. Accepts NULL. */
 void quern_consumer_free(struct quern_consumer *consumer);
 
+/* Where it is now; on_state tells of each change. */
 enum quern_state quern_consumer_state(struct quern_consumer *consumer);
 /* Receiving, or able to: false while starting, stopping, or when receives fail. */
 bool quern_consumer_is_ready(struct quern_consumer *consumer);
@@ -262,6 +269,7 @@ bool quern_consumer_is_ready(struct quern_consumer *consumer);
  * interval, circuit_open_ms and, without extensions, the visibility timeout. One whose handlers all
  * hang goes past it, work_max_ms after they began. Twice that is a good limit. */
 int64_t quern_consumer_turn_age_ms(struct quern_consumer *consumer);
+/* The counters of one instant, also after the end. */
 void quern_consumer_count(struct quern_consumer *consumer, struct quern_counters *ret_counters);
 
 /* ---- how many workers ---- */

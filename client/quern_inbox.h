@@ -33,6 +33,11 @@ struct quern_inbox_options {
     void *state;
 };
 
+/* Opens the database, makes it if need be, and the three tables in it; those of an older version
+ * are extended in place. Texts of the options are copied. The database is set to WAL, and stays so.
+ * Several processes may open it at the same time.
+ * Errors: DatabaseError, is_retryable: the file cannot be opened or written, is no database, or
+ * another writer kept it for longer than busy_ms. */
 bool quern_inbox_open(const struct quern_inbox_options *options, struct quern_inbox **ret_inbox,
                       struct quern_error *err);
 /* No call may be under way. Accepts NULL. */
@@ -72,11 +77,14 @@ enum quern_ledger_state {
     QUERN_LEDGER_DONE     /* *ret_answer is what was noted; quern_text_free takes it */
 };
 
-/* Before an external call, named by the business key and the step. */
+/* Before an external call, named by the business key and the step; what it notes is durable when it
+ * returns. *ret_answer is set with QUERN_LEDGER_DONE only. Errors: DatabaseError, is_retryable;
+ * then nothing is known, and the call must not be made. */
 bool quern_ledger_begin(struct quern_inbox *inbox, const char *key, const char *step,
                         enum quern_ledger_state *ret_state, char **ret_answer,
                         struct quern_error *err);
-/* After it. */
+/* After it: notes the answer, which must not be NULL, in place of one noted before. Errors:
+ * DatabaseError, is_retryable; then the call counts as begun, QUERN_LEDGER_UNKNOWN. */
 bool quern_ledger_finish(struct quern_inbox *inbox, const char *key, const char *step,
                          const char *answer, struct quern_error *err);
 
