@@ -6,6 +6,10 @@
  *     begun, no answer       nobody knows: ask the service, and repeat with the same key if need be
  *     answered               nothing to do
  *
+ * A call without an answer is neither done nor failed. The message comes back and the service is
+ * asked; when it has told nothing after ASKED_AT_MOST receives, the payment is written down for
+ * somebody to look at, and the message is deleted.
+ *
  *     QUEUE_URL=... SERVICE_URL=... ./external_call calls.db
  *
  * The service takes POST /v1/effects with an Idempotency-Key, and GET /v1/effects/KEY tells whether
@@ -20,14 +24,20 @@
 
 #include "example.h"
 
-/* A claim that was not renewed for STALE_MS is that of a dead process. */
-enum { CALL_TIMEOUT_MS = 30000, STALE_MS = 6000, URL_MAX = 2048 };
+/* A claim that was not renewed for STALE_MS is that of a dead process. The redrive policy of the
+ * queue must allow more receives than ASKED_AT_MOST. */
+enum { CALL_TIMEOUT_MS = 30000, STALE_MS = 6000, ASKED_AT_MOST = 4, URL_MAX = 2048 };
+
+static const char tables[] =
+    "CREATE TABLE IF NOT EXISTS payments (payment_key TEXT);"
+    "CREATE TABLE IF NOT EXISTS unknown_payments (payment_key TEXT PRIMARY KEY, message TEXT)";
 
 static const struct quern_envelope_kind kinds[] = {{"payment.wanted", 1, 1},
                                                    {"quern.work", 1, 1} /* of `quern check` */};
 
 struct desk {
     struct quern_inbox *inbox;
+    const char *path; /* of the database */
     const char *service_url;
 };
 
@@ -70,10 +80,31 @@ static struct quern_result pay_once(void *state, struct quern_delivery *delivery
     if (status == 422) {
         return quern_permanent("the service refuses it");
     }
-    /* No answer, or one that is no decision: the ledger says "begun" until the message is back. */
+    /* No answer, or one of a service in trouble, is no decision: the ledger says "begun" until the
+     * message is back. */
+    if (status == 0 || status >= 500) {
+        return quern_ambiguous(key);
+    }
     return status == 200 && quern_ledger_finish(desk->inbox, key, "pay", "paid", &err)
                ? quern_done()
                : quern_retry(-1);
+}
+
+/* Durable when it returns true: only then is the message deleted. */
+static bool write_down_unknown(void *state, const struct quern_delivery *delivery, const char *key)
+{
+    const struct desk *desk = state;
+    const char *const row[] = {key, quern_delivery_body(delivery, NULL), NULL};
+
+    if (quern_delivery_receive_count(delivery) < ASKED_AT_MOST) {
+        return false; /* it comes back, and the service may know by then */
+    }
+    sqlite3 *database = quern_example_open(desk->path, tables);
+    bool ok = database != NULL &&
+              quern_example_sql(database, "INSERT OR REPLACE INTO unknown_payments VALUES (?, ?)",
+                                row, NULL, NULL);
+    (void)sqlite3_close(database);
+    return ok;
 }
 
 /* The program's own record of it goes here, in one transaction with the note that it is done. */
@@ -100,8 +131,8 @@ int main(int argc, char **argv)
     }
     quern_example_begin();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    sqlite3 *database =
-        quern_example_open(argv[1], "CREATE TABLE IF NOT EXISTS payments (payment_key TEXT)");
+    desk.path = argv[1];
+    sqlite3 *database = quern_example_open(argv[1], tables);
     if (database == NULL) {
         return 1;
     }
@@ -120,6 +151,7 @@ int main(int argc, char **argv)
         .kind_count = sizeof(kinds) / sizeof(kinds[0]),
         .inbox = desk.inbox,
         .apply = write_down,
+        .reconcile = write_down_unknown,
         .allows_short_leases = true, /* those of `quern check` are */
     };
     int status = quern_example_run(&options);

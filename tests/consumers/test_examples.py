@@ -38,20 +38,23 @@ RUNS = {
     "inbox_worker": (
         ["inbox_worker", "{run}.db"],
         ["--effects-cmd", f"{EXAMPLES}/inbox_worker {{run}}.db --effects"],
-        ["std.delete-lost", "std.duplicate-producer", "std.duplicate-two-workers", "std.crash-after-receive"]),
+        ["std.delete-lost", "std.duplicate-producer", "std.duplicate-two-workers", "std.crash-after-receive",
+         "shutdown.sigterm-drains"]),
     "outbox_relay": (
         ["outbox_relay", "{run}.db"],
         ["--output-queue", "written", "--env", "OUTPUT_QUEUE_URL={output_queue_url}", "--scenario", "outbox.json",
          "--effects-cmd", f'{sys.executable} -c "{ORDERS}" {{run}}.db'],
-        ["own.outbox", "std.delete-lost", "std.duplicate-producer", "std.crash-after-receive", "server.crash-and-restart"]),
+        ["own.outbox", "std.delete-lost", "std.duplicate-producer", "std.crash-after-receive", "server.crash-and-restart",
+         "shutdown.sigterm-drains"]),
     "backfill": (
         ["sh", "-c", f'{sys.executable} -c "{ROWS}" "$1" && exec {EXAMPLES}/backfill work "$1"', "sh", "{run}.db"],
         ["--body", "good=chunk.json", "--effects-cmd", f'{sys.executable} -c "{TOTALS}" {{run}}.db'],
         ["std.delete-lost", "std.duplicate-producer", "std.duplicate-two-workers", "std.crash-after-receive",
-         "server.crash-and-restart"]),
+         "server.crash-and-restart", "shutdown.sigterm-drains"]),
     "external_call": (
         ["external_call", "{run}.db"], [],
-        ["ambiguous.effect-response-lost"]),
+        ["ambiguous.effect-response-lost", "ambiguous.effect-timeout", "std.crash-after-receive", "std.crash-mid-work",
+         "shutdown.sigterm-drains"]),
     "payload_reference": (
         ["payload_reference", "work", "{run}.db"],
         ["--references", "--poison", "dlq", "--effects-cmd", f'{sys.executable} -c "{DOCUMENTS}" {{run}}.db'],
@@ -209,6 +212,41 @@ class Files(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class Gone(http.server.BaseHTTPRequestHandler):
+    """A service that is in trouble: it knows nothing, and whether it does what it is told nobody can say."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply(504)
+
+    def do_GET(self):
+        self.reply(503)
+
+    def reply(self, status):
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_payment_that_nobody_knows_of_is_written_down_before_its_message_goes(tmp_path):
+    database = tmp_path / "calls.db"
+    with serving("payments") as environment, http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gone) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        quern(environment, "send", "payments", envelope("payment.wanted", "p-1", amount=7))
+        with running(environment, "external_call", database, QUEUE_URL=environment["BASE"] + "payments",
+                     SERVICE_URL="http://127.0.0.1:%d" % service.server_address[1]) as worker:
+            eventually(lambda: is_empty(environment, "payments"))
+            worker.terminate()
+            assert worker.wait(30) == 0
+        service.shutdown()
+    ((key, message),) = rows(database, "SELECT * FROM unknown_payments")
+    assert (key, json.loads(message)["payload"]) == ("p-1", {"amount": 7})
+    assert rows(database, "SELECT * FROM payments") == []
 
 
 @contextlib.contextmanager
