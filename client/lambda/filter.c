@@ -225,50 +225,74 @@ static struct body read_body(const json_t *record)
     return body;
 }
 
-/* Whether all fields but the body match. */
-static bool rest_matches(const json_t *pattern, const json_t *record)
-{
-    json_t *rest = json_copy((json_t *)(uintptr_t)pattern);
+enum fit { NO, UNKNOWN, YES };
 
-    (void)json_object_del(rest, "body");
-    bool is = qn_lambda_pattern_matches(rest, record);
-    json_decref(rest);
-    return is;
+static enum fit fit_of(bool matches)
+{
+    return matches ? YES : NO;
 }
 
-/* Of a pattern that looks into the body. */
-static bool record_matches(const json_t *pattern, const json_t *record, const struct body *body)
+/* A pattern for values is for a body that is JSON, one of texts for any other. */
+static enum fit body_fits(const json_t *below, const json_t *record, const struct body *body)
 {
-    if ((body->value != NULL) != json_is_object(json_object_get(pattern, "body"))) {
-        return false;
+    if (body->is_too_deep) {
+        return UNKNOWN;
     }
-    json_t *event = json_copy((json_t *)(uintptr_t)record);
-    if (body->value != NULL) {
-        (void)json_object_set(event, "body", body->value);
+    if ((body->value != NULL) != json_is_object(below)) {
+        return NO;
     }
-    bool is = qn_lambda_pattern_matches(pattern, event);
-    json_decref(event);
-    return is;
+    return fit_of(body->value != NULL
+                      ? any_matches(qn_lambda_pattern_matches, below, body->value)
+                      : any_matches(leaf_matches, below, json_object_get(record, "body")));
+}
+
+static enum fit record_fits(const json_t *pattern, const json_t *record, const struct body *body);
+
+static enum fit either_fits(const json_t *list, const json_t *record, const struct body *body)
+{
+    enum fit best = NO;
+    size_t i;
+    json_t *pattern;
+
+    json_array_foreach(list, i, pattern)
+    {
+        enum fit fit = record_fits(pattern, record, body);
+        best = fit > best ? fit : best;
+    }
+    return best;
+}
+
+/* A pattern for the record as a whole: the body may stand in it, and in each "$or" of it. */
+static enum fit record_fits(const json_t *pattern, const json_t *record, const struct body *body)
+{
+    enum fit worst = YES;
+    const char *key;
+    json_t *below;
+
+    json_object_foreach((json_t *)(uintptr_t)pattern, key, below)
+    {
+        const json_t *value = json_object_get(record, key);
+        enum fit fit = strcmp(key, either) == 0   ? either_fits(below, record, body)
+                       : strcmp(key, "body") == 0 ? body_fits(below, record, body)
+                       : json_is_object(below)
+                           ? fit_of(any_matches(qn_lambda_pattern_matches, below, value))
+                           : fit_of(any_matches(leaf_matches, below, value));
+        worst = fit < worst ? fit : worst;
+    }
+    return worst;
 }
 
 bool qn_lambda_filters_match(const struct qn_lambda_filters *filters, const json_t *record,
                              bool *ret_is_too_deep)
 {
     struct body body = filters->count > 0 ? read_body(record) : (struct body){.value = NULL};
-    bool found = filters->count == 0;
-    bool is_unknown = false;
+    enum fit best = fit_of(filters->count == 0);
 
-    for (size_t i = 0; i < filters->count && !found; i++) {
-        const json_t *pattern = filters->patterns[i];
-        if (json_object_get(pattern, "body") == NULL) {
-            found = qn_lambda_pattern_matches(pattern, record);
-        } else if (body.is_too_deep) {
-            is_unknown = is_unknown || rest_matches(pattern, record);
-        } else {
-            found = record_matches(pattern, record, &body);
-        }
+    for (size_t i = 0; i < filters->count && best != YES; i++) {
+        enum fit fit = record_fits(filters->patterns[i], record, &body);
+        best = fit > best ? fit : best;
     }
     json_decref(body.value);
-    *ret_is_too_deep = !found && is_unknown;
-    return found || is_unknown;
+    *ret_is_too_deep = best == UNKNOWN;
+    return best != NO;
 }

@@ -1,4 +1,4 @@
-/* Batches: what a poller receives, and how it gets rid of messages. */
+/* Batches: what a poller receives, and in which order it is the function's. */
 #include "client/lambda/event.h"
 #include "client/lambda/poller.h"
 #include "client/receive.h"
@@ -11,8 +11,7 @@ enum {
     WAIT_MAX_S = 20,
     SHORT_WAIT_S = 1,
     PAUSE_FIRST_MS = 1000,
-    PAUSE_LAST_MS = 30000,
-    TRIES = 3
+    PAUSE_LAST_MS = 30000
 };
 
 struct batch {
@@ -75,20 +74,12 @@ static int64_t wait_of(const struct batch *batch)
 
 static void pause_after_failure(struct qn_lambda_poller *poller)
 {
-    struct qn_lambda *lambda = poller->lambda;
     int64_t pause_ms = PAUSE_FIRST_MS;
-    struct timespec until;
 
     for (int i = 1; i < poller->failed_receives && pause_ms < PAUSE_LAST_MS; i++) {
         pause_ms = pause_ms * 2 < PAUSE_LAST_MS ? pause_ms * 2 : PAUSE_LAST_MS;
     }
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += pause_ms / 1000;
-    (void)pthread_mutex_lock(&lambda->lock);
-    while (!lambda->is_stopping &&
-           pthread_cond_timedwait(&lambda->changed, &lambda->lock, &until) == 0) {
-    }
-    (void)pthread_mutex_unlock(&lambda->lock);
+    qn_lambda_pause(poller->lambda, pause_ms);
 }
 
 /* True when that is another trouble than the one of which was told last; "" is none. */
@@ -156,6 +147,7 @@ static void take(struct batch *batch, const json_t *output)
     size_t i;
     json_t *message;
 
+    batch->poller->waiting_until_ms = qn_clock_monotonic_ms() + lambda->queue.visibility_s * 1000;
     if (!quern_receive_sift(output, lambda->queue.is_fifo, states, &err)) {
         qn_lambda_tell_take(lambda, "receive-failed", json_pack("{s: s}", "code", err.code),
                             "cannot receive: %s: %s", err.code, err.message);
@@ -201,6 +193,21 @@ static bool receive(struct batch *batch)
     return true;
 }
 
+/* Work that begins without a lease may be another poller's, too. */
+static void drop_lapsed(struct qn_lambda_poller *poller)
+{
+    size_t count = json_array_size(poller->waiting);
+
+    if (count > 0 && qn_clock_monotonic_ms() >= poller->waiting_until_ms) {
+        qn_lambda_tell_take(poller->lambda, "lapsed",
+                            json_pack("{s: o}", "ids", qn_lambda_ids_of(poller->waiting)),
+                            "%zu message%s left: the visibility timeout was over before the "
+                            "invocations that went before",
+                            count, count == 1 ? "" : "s");
+        (void)json_array_clear(poller->waiting);
+    }
+}
+
 static void take_waiting(struct batch *batch)
 {
     struct qn_lambda_poller *poller = batch->poller;
@@ -208,6 +215,7 @@ static void take_waiting(struct batch *batch)
     size_t i;
     json_t *record;
 
+    drop_lapsed(poller);
     poller->waiting = json_array();
     json_array_foreach(waiting, i, record)
     {
@@ -251,82 +259,6 @@ json_t *qn_lambda_gather(struct qn_lambda_poller *poller)
     json_decref(batch.unwanted);
     qn_lambda_event_end(&poller->event);
     return batch.records;
-}
-
-/* ---- in tens ---- */
-
-static json_t *entries_of(const json_t *records, size_t from, bool is_release)
-{
-    json_t *entries = json_array();
-
-    for (size_t i = from; i < json_array_size(records) && i < from + RECEIVE_MAX; i++) {
-        const json_t *handle = json_object_get(json_array_get(records, i), "receiptHandle");
-        json_t *entry =
-            json_pack("{s: o, s: O}", "Id", json_sprintf("%zu", i), "ReceiptHandle", handle);
-        if (is_release) {
-            (void)json_object_set_new(entry, "VisibilityTimeout", json_integer(0));
-        }
-        (void)json_array_append_new(entries, entry);
-    }
-    return entries;
-}
-
-/* The entries that did not go through, for one more try. */
-static json_t *left_of(const json_t *entries, const json_t *output)
-{
-    json_t *left = json_array();
-    size_t i;
-    json_t *failed;
-
-    json_array_foreach(json_object_get(output, "Failed"), i, failed)
-    {
-        size_t k;
-        json_t *entry;
-        json_array_foreach(entries, k, entry)
-        {
-            if (json_equal(json_object_get(entry, "Id"), json_object_get(failed, "Id")) != 0) {
-                (void)json_array_append(left, entry);
-            }
-        }
-    }
-    return left;
-}
-
-static void call_in_tens(struct qn_lambda_poller *poller, const char *action, const json_t *records)
-{
-    for (size_t from = 0; from < json_array_size(records); from += RECEIVE_MAX) {
-        bool is_release = strcmp(action, "ChangeMessageVisibilityBatch") == 0;
-        json_t *entries = entries_of(records, from, is_release);
-        for (int attempt = 0; attempt < TRIES && json_array_size(entries) > 0; attempt++) {
-            struct quern_error err;
-            json_t *output = NULL;
-            json_t *input = json_pack("{s: s, s: O}", "QueueUrl", poller->lambda->queue_url,
-                                      "Entries", entries);
-            bool ok = quern_client_call(poller->client, action, input, &output, &err);
-            json_decref(input);
-            if (!ok) {
-                qn_lambda_tell_take(poller->lambda, "call-failed",
-                                    json_pack("{s: s, s: s}", "action", action, "code", err.code),
-                                    "%s failed: %s: %s", action, err.code, err.message);
-                break;
-            }
-            json_t *left = left_of(entries, output);
-            json_decref(entries);
-            json_decref(output);
-            entries = left;
-        }
-        json_decref(entries);
-    }
-}
-
-void qn_lambda_delete(struct qn_lambda_poller *poller, const json_t *records)
-{
-    call_in_tens(poller, "DeleteMessageBatch", records);
-}
-
-void qn_lambda_release(struct qn_lambda_poller *poller, const json_t *records)
-{
-    call_in_tens(poller, "ChangeMessageVisibilityBatch", records);
 }
 
 /* ---- order ---- */

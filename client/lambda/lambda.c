@@ -66,6 +66,13 @@ static bool audit(struct qn_lambda *lambda, size_t *ret_count, struct qn_error *
     }
     if (mapping->queue != NULL) {
         qn_lambda_queue_read(&queue, mapping->queue);
+        bool is_same = strcmp(queue.dead_letter_arn, lambda->queue.dead_letter_arn) == 0;
+        queue.dead_letter_retention_s = is_same ? lambda->queue.dead_letter_retention_s : 0;
+    }
+    if (mapping->dead_letter_queue != NULL) {
+        struct qn_lambda_queue letters;
+        qn_lambda_queue_read(&letters, mapping->dead_letter_queue);
+        queue.dead_letter_retention_s = letters.retention_s;
     }
     *ret_count = qn_lambda_mapping_audit(mapping, &queue, tell_audit, &auditing);
     quern_client_free(auditing.reporter);

@@ -29,9 +29,7 @@ static const char *const ignored[] = {
     "FunctionArn",
     "LastModified",
     "LastProcessingResult",
-    "State",
     "StateTransitionReason",
-    "Enabled",
     "EventSourceMappingArn",
     "KMSKeyArn",
     "Tags",
@@ -59,7 +57,9 @@ void qn_lambda_mapping_done(struct qn_lambda_mapping *mapping)
 {
     qn_lambda_filters_done(&mapping->filters);
     json_decref(mapping->queue);
+    json_decref(mapping->dead_letter_queue);
     mapping->queue = NULL;
+    mapping->dead_letter_queue = NULL;
 }
 
 static bool refuse_unknown(struct qn_error *err, const char *name)
@@ -183,16 +183,43 @@ static bool read_scaling(struct qn_lambda_mapping *mapping, const json_t *scalin
     return value == NULL || read_number(mapping, "MaximumConcurrency", value, err);
 }
 
-static bool read_queue(struct qn_lambda_mapping *mapping, const json_t *queue, struct qn_error *err)
+/* Of what GetQueueAttributes prints, or what stands in it. */
+static bool read_queue(json_t **ret_attributes, const char *name, const json_t *queue,
+                       struct qn_error *err)
 {
     json_t *attributes = json_object_get(queue, "Attributes");
 
     if (!json_is_object(queue)) {
-        return refuse(err, "Queue", "takes an object, such as {\"VisibilityTimeout\": \"180\"}");
+        return refuse(err, name, "takes an object, such as {\"VisibilityTimeout\": \"180\"}");
     }
-    json_decref(mapping->queue);
-    mapping->queue = json_deep_copy(attributes != NULL ? attributes : queue);
+    json_decref(*ret_attributes);
+    *ret_attributes = json_deep_copy(attributes != NULL ? attributes : queue);
     return true;
+}
+
+/* Lambda does not poll for a mapping that is switched off. */
+static bool check_state(const json_t *state, struct qn_error *err)
+{
+    static const char *const off[] = {"Disabled", "Disabling", "Deleting"};
+    const char *text = json_string_value(state);
+
+    for (size_t i = 0; text != NULL && i < sizeof(off) / sizeof(off[0]); i++) {
+        if (strcmp(text, off[i]) == 0) {
+            return qn_fail(err, QN_ERR_INVALID_PARAMETER_VALUE,
+                           "State is %s: the mapping is switched off; leave State out to have its "
+                           "queue polled here",
+                           off[i]);
+        }
+    }
+    return true;
+}
+
+static bool check_enabled(const json_t *enabled, struct qn_error *err)
+{
+    return !json_is_false(enabled) ||
+           refuse(err, "Enabled",
+                  "is false: the mapping is switched off; leave it out to have "
+                  "its queue polled here");
 }
 
 static bool is_ignored(const char *name)
@@ -229,7 +256,13 @@ bool qn_lambda_mapping_read(struct qn_lambda_mapping *mapping, const json_t *doc
         } else if (strcmp(name, "Function") == 0) {
             ok = read_function(mapping, value, err);
         } else if (strcmp(name, "Queue") == 0) {
-            ok = read_queue(mapping, value, err);
+            ok = read_queue(&mapping->queue, name, value, err);
+        } else if (strcmp(name, "DeadLetterQueue") == 0) {
+            ok = read_queue(&mapping->dead_letter_queue, name, value, err);
+        } else if (strcmp(name, "State") == 0) {
+            ok = check_state(value, err);
+        } else if (strcmp(name, "Enabled") == 0) {
+            ok = check_enabled(value, err);
         } else if (!ok) {
             ok = read_number(mapping, name, value, err);
         }

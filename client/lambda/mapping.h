@@ -25,7 +25,9 @@ struct qn_lambda_mapping {
     int64_t timeout_s;  /* 3 */
     int64_t memory_mib; /* 128 */
     int64_t reserved;   /* ReservedConcurrentExecutions; -1: not set */
-    json_t *queue;      /* the attributes of the queue in production, or NULL: for the audit */
+    /* The attributes of the queues in production, or NULL: for the audit. */
+    json_t *queue;
+    json_t *dead_letter_queue;
 };
 
 /* What the queue says of itself. */
@@ -47,7 +49,8 @@ void qn_lambda_mapping_done(struct qn_lambda_mapping *mapping);
 /* Reads what `aws lambda get-event-source-mapping` prints or `create-event-source-mapping
  * --cli-input-json` takes; "Function" in it may hold what `get-function-configuration` prints, and
  * ReservedConcurrentExecutions, and "Queue" what `aws sqs get-queue-attributes` prints of the queue
- * in production. What is not there stays. A name that AWS does not know is refused.
+ * in production, "DeadLetterQueue" of its dead-letter queue. What is not there stays. A name that
+ * AWS does not know is refused.
  */
 QN_MUST_CHECK bool qn_lambda_mapping_read(struct qn_lambda_mapping *mapping, const json_t *document,
                                           struct qn_error *err);

@@ -34,6 +34,21 @@ void qn_lambda_stop(struct qn_lambda *lambda)
     (void)written;
 }
 
+void qn_lambda_pause(struct qn_lambda *lambda, int64_t pause_ms)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    int64_t ns = until.tv_nsec + pause_ms % 1000 * 1000000;
+    until.tv_sec += (time_t)(pause_ms / 1000 + ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    (void)pthread_mutex_lock(&lambda->lock);
+    while (!lambda->is_stopping &&
+           pthread_cond_timedwait(&lambda->changed, &lambda->lock, &until) == 0) {
+    }
+    (void)pthread_mutex_unlock(&lambda->lock);
+}
+
 void qn_lambda_lose_queue(struct qn_lambda *lambda)
 {
     (void)pthread_mutex_lock(&lambda->lock);

@@ -33,9 +33,10 @@ struct qn_lambda_poller {
     struct quern_client *reporter; /* to the report URL, or NULL */
     struct qn_random random;
     struct qn_lambda_environment environment;
-    int failed_starts;   /* of provisioned ones, since one was there */
-    int failed_receives; /* in a row */
-    json_t *waiting;     /* records that did not fit into the last event */
+    int failed_starts;        /* of provisioned ones, since one was there */
+    int failed_receives;      /* in a row */
+    json_t *waiting;          /* records that did not fit into the last event; of one receive */
+    int64_t waiting_until_ms; /* when their lease is over */
     struct qn_buf event;
 };
 
@@ -48,6 +49,8 @@ void qn_lambda_poller_interrupt(struct qn_lambda_poller *poller);
 void qn_lambda_poller_join(struct qn_lambda_poller *poller);
 
 bool qn_lambda_is_stopping(struct qn_lambda *lambda);
+/* Until the pause is over or all is to stop. */
+void qn_lambda_pause(struct qn_lambda *lambda, int64_t pause_ms);
 void qn_lambda_stop(struct qn_lambda *lambda);
 /* The same because the queue is gone. */
 void qn_lambda_lose_queue(struct qn_lambda *lambda);

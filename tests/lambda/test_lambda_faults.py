@@ -64,3 +64,44 @@ def test_a_queue_that_is_gone_is_told_once_and_asked_for_until_it_is_there_again
     world.until(lambda: world.told("receive-works"))
     assert numbers(world) == [0, 1]
     assert [one["code"] for one in world.told("queue-gone")] == ["QueueDoesNotExist"]
+
+
+def test_a_message_that_cannot_be_deleted_is_told_after_its_tries(world):
+    world.queue()
+    fault(world, "on DeleteMessageBatch do fail-entries 10 InternalFailure")
+    (message,) = world.send({"n": 0})
+    world.start(REPORT)
+    world.until(lambda: world.told("entry-failed"))
+    (told,) = world.told("entry-failed")
+    assert (told["action"], told["id"], told["code"]) == ("DeleteMessageBatch", message, "InternalFailure")
+    (rule,) = world.server.control("GET", "/_quern/rules")[1]["rules"]
+    assert rule["fired"] == 3 and world.counts() == (0, 1)
+
+
+def test_a_delete_that_can_never_succeed_is_tried_once(world):
+    """The lease of a message of a FIFO queue is over when the function is done: its handle is worth nothing."""
+    world.queue("q.fifo")
+    (message,) = world.send({"do": "slow", "s": 1.5}, group="a")
+    world.start(REPORT)
+    world.until(lambda: world.counts() == (0, 1))
+    world.server.advance_ms(30500)
+    world.until(lambda: world.told("entry-failed"))
+    (told,) = world.told("entry-failed")
+    assert (told["id"], told["code"]) == (message, "InvalidParameterValue")
+
+
+def test_what_waits_for_longer_than_its_lease_is_left(world):
+    """Seven do not fit into one event; the first makes the function hang for as long as the lease lasts."""
+    world.queue(VisibilityTimeout="1")
+    ids = world.send(*({"do": "hang" if n == 0 else "", "n": n, "padding": "x" * 1000000} for n in range(7)))
+    world.start(REPORT, "--timeout", "1", "--max-concurrency", "2")
+    world.until(lambda: world.told("lapsed"))
+    assert world.told("lapsed")[0]["ids"] == [ids[6]]
+    assert 6 not in numbers(world)
+
+    def is_done():
+        world.server.advance_ms(1500)
+        return world.counts() == (0, 0)
+
+    world.until(is_done)
+    assert set(numbers(world)) == set(range(7))

@@ -122,6 +122,34 @@ def test_an_audit_of_what_is_right_says_nothing(world):
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("where", ["polled", "named", "elsewhere"])
+def test_an_audit_sees_how_long_dead_letters_are_kept(world, where):
+    """The dead-letter queue of the queue that is polled, or the one that the mapping tells of."""
+    letters = world.sqs.create_queue(QueueName="letters", Attributes={"MessageRetentionPeriod": "60"})["QueueUrl"]
+    arn = world.sqs.get_queue_attributes(QueueUrl=letters, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": "5"})
+    world.queue(VisibilityTimeout="180", RedrivePolicy=policy)
+    attributes = world.sqs.get_queue_attributes(QueueUrl=world.url, AttributeNames=["All"])["Attributes"]
+    mapping = {**MAPPING, "Queue": {"Attributes": attributes}}
+    if where == "elsewhere":
+        attributes["RedrivePolicy"] = policy.replace(":letters", ":letters-in-production")
+    if where == "named":
+        mapping["DeadLetterQueue"] = {"Attributes": {"MessageRetentionPeriod": "1209600"}}
+    ended = world.run("--audit", "--esm", write(world, mapping), function=None)
+    assert ("dead letters are kept for 60 s" in ended.stderr) == (where == "polled"), ended.stderr
+    assert ended.returncode == (1 if where == "polled" else 0)
+
+
+@pytest.mark.parametrize("more, words", [
+    ({"State": "Disabled"}, "State is Disabled: the mapping is switched off; leave State out"),
+    ({"Enabled": False}, "Enabled is false: the mapping is switched off; leave it out"),
+])
+def test_a_mapping_that_is_switched_off_is_refused(world, more, words):
+    world.queue(VisibilityTimeout="180")
+    ended = world.run("--esm", write(world, {**MAPPING, **more}))
+    assert ended.returncode == 2 and words in ended.stderr, ended.stderr
+
+
 def test_an_audit_names_each_mistake(world):
     world.queue("letters", MessageRetentionPeriod="60")
     world.queue(VisibilityTimeout="3", RedrivePolicy=json.dumps(

@@ -152,6 +152,28 @@ Test(filter, a_body_is_looked_into_when_it_is_json)
         "{\"body\": \"{}\", \"messageAttributes\": {\"kind\": {\"stringValue\": \"order\"}}}");
 }
 
+Test(filter, an_or_above_the_body_looks_into_it)
+{
+    const char *kinds =
+        "{\"$or\": [{\"body\": {\"kind\": [\"a\"]}}, {\"body\": {\"kind\": [\"b\"]}}]}";
+    const char *places = "{\"$or\": [{\"body\": {\"kind\": [\"a\"]}}, {\"body\": [\"a\"]}, "
+                         "{\"messageAttributes\": {\"kind\": {\"stringValue\": [\"a\"]}}}]}";
+    const char *nested =
+        "{\"$or\": [{\"$or\": [{\"body\": {\"n\": [1]}}, {\"body\": {\"n\": [2]}}], "
+        "\"eventSource\": [\"aws:sqs\"]}, {\"body\": {\"n\": [3]}}]}";
+
+    YES(kinds, "{\"body\": \"{\\\"kind\\\": \\\"a\\\"}\"}",
+        "{\"body\": \"{\\\"kind\\\": \\\"b\\\"}\"}");
+    NO(kinds, "{\"body\": \"{\\\"kind\\\": \\\"c\\\"}\"}", "{\"body\": \"a\"}");
+    YES(places, "{\"body\": \"{\\\"kind\\\": \\\"a\\\"}\"}", "{\"body\": \"a\"}",
+        "{\"body\": \"x\", \"messageAttributes\": {\"kind\": {\"stringValue\": \"a\"}}}");
+    NO(places, "{\"body\": \"x\"}", "{\"body\": \"[\\\"a\\\"]\"}");
+    YES(nested, "{\"body\": \"{\\\"n\\\": 2}\", \"eventSource\": \"aws:sqs\"}",
+        "{\"body\": \"{\\\"n\\\": 3}\"}");
+    NO(nested, "{\"body\": \"{\\\"n\\\": 2}\"}",
+       "{\"body\": \"{\\\"n\\\": 4}\", \"eventSource\": \"aws:sqs\"}");
+}
+
 Test(filter, one_filter_of_several_is_enough_and_none_lets_all_pass)
 {
     struct qn_lambda_filters filters;
