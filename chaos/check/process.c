@@ -21,9 +21,16 @@ extern char **environ;
 
 /* What would lead an SDK elsewhere than to the endpoint and the keys that it is given. */
 static const char *const unwanted[] = {
-    "AWS_PROFILE=",          "AWS_DEFAULT_PROFILE=",   "AWS_SESSION_TOKEN=",
-    "AWS_SECURITY_TOKEN=",   "AWS_ROLE_ARN=",          "AWS_WEB_IDENTITY_TOKEN_FILE=",
-    "AWS_ENDPOINT_URL_SQS=", "AWS_USE_FIPS_ENDPOINT=", "AWS_USE_DUALSTACK_ENDPOINT=",
+    "AWS_PROFILE=",
+    "AWS_DEFAULT_PROFILE=",
+    "AWS_SESSION_TOKEN=",
+    "AWS_SECURITY_TOKEN=",
+    "AWS_ROLE_ARN=",
+    "AWS_WEB_IDENTITY_TOKEN_FILE=",
+    "AWS_ENDPOINT_URL_SQS=",
+    "AWS_USE_FIPS_ENDPOINT=",
+    "AWS_USE_DUALSTACK_ENDPOINT=",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=",
 };
 
 static bool names_the_same(const char *a, const char *b)

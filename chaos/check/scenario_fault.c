@@ -60,7 +60,11 @@ static bool is_restarted(const struct qn_rule *rule, size_t i)
 /* Why an action cannot stand in a rule of the sink or of processes; NULL: it can. */
 static const char *objection(const struct qn_rule *rule, size_t i)
 {
-    switch (rule->actions[i].verb) {
+    const struct qn_rule_action *action = &rule->actions[i];
+
+    switch (action->verb) {
+    case QN_DO_DELAY:
+        return action->jitter_ms > 0 ? "here a delay has no jitter" : NULL;
     case QN_DO_GARBAGE:
     case QN_DO_HTML:
     case QN_DO_TRUNCATE:
@@ -69,8 +73,11 @@ static const char *objection(const struct qn_rule *rule, size_t i)
         return "the sink answers in full or not at all: say status N, reset, close or hang";
     case QN_DO_RESET:
     case QN_DO_CLOSE:
-        return rule->target == QN_TARGET_LAMBDA
-                   ? "the poller has no connection there that could end: say status N"
+        if (rule->target == QN_TARGET_LAMBDA) {
+            return "the poller has no connection there that could end: say status N";
+        }
+        return action->fraction > 0 || action->bytes > 0
+                   ? "the sink answers in full or not at all: say it without a part"
                    : NULL;
     case QN_DO_RESTORE:
         return "the server is not supervised here: say crash server";
@@ -100,23 +107,46 @@ static const char *misplaced(const struct qn_rule *rule, size_t i)
     return is_first ? NULL : "what is done to the call stands first, behind delay";
 }
 
-static bool is_of_invocations(const struct qn_rule_pred *pred)
+static bool is_known(enum qn_rule_target target, enum qn_pred_field field)
+{
+    switch (field) {
+    case QN_FIELD_TIME:
+    case QN_FIELD_INSTANCE:
+        return true;
+    case QN_FIELD_KEY:
+    case QN_FIELD_MID:
+    case QN_FIELD_RC:
+    case QN_FIELD_ATTEMPT:
+        return target == QN_TARGET_SINK;
+    default:
+        return false;
+    }
+}
+
+/* A condition on what an event does not know is never true, and the fault would silently not be. */
+static bool is_all_known(enum qn_rule_target target, const struct qn_rule_pred *pred)
 {
     if (pred == NULL) {
         return true;
     }
     if (pred->kind == QN_PRED_COMPARE) {
-        return pred->field == QN_FIELD_TIME || pred->field == QN_FIELD_INSTANCE;
+        return is_known(target, pred->field);
     }
-    return is_of_invocations(pred->left) && is_of_invocations(pred->right);
+    return is_all_known(target, pred->left) && is_all_known(target, pred->right);
 }
 
 /* Rules on events of the sink, of processes and of `quern lambda`: the harness does everything. */
 static bool check_own_fault(const struct item *item, const struct qn_rule *rule)
 {
-    if (rule->target == QN_TARGET_LAMBDA && !is_of_invocations(rule->where)) {
-        return qn_scenario_mistake(item->reader, item->place, item->given,
-                                   "an invocation is of many messages: where takes t and instance");
+    static const char *const known[] = {
+        [QN_TARGET_SINK] = "here where takes key, mid, rc, attempt, instance and t",
+        [QN_TARGET_PROC] = "a process has no message: where takes instance and t",
+        [QN_TARGET_LAMBDA] = "an invocation is of many messages: where takes t and instance",
+    };
+
+    if (!is_all_known(rule->target, rule->where)) {
+        return qn_scenario_mistake(item->reader, item->place, item->given, "%s",
+                                   known[rule->target]);
     }
     for (size_t i = 0; i < rule->action_count; i++) {
         const char *why = objection(rule, i);

@@ -155,6 +155,15 @@ Test(scenario, faults_that_nobody_carries_out_are_refused)
     expect_fault_refused("on work.begin do truncate 0.5", "status N, reset, close or hang");
     expect_fault_refused("on invoke do kill instance", "that takes profile lambda");
     expect_fault_refused("on work.begin do kill instance=2", "no such instance");
+    expect_fault_refused("on sink.work.begin where group=a do status 500",
+                         "here where takes key, mid");
+    expect_fault_refused("on sink.work.begin where key=k-000 or not size>9 do status 500",
+                         "here where takes key, mid");
+    expect_fault_refused("on proc.exit where attempt=2 do kill instance=1",
+                         "a process has no message");
+    expect_fault_refused("on sink.work.begin do delay 1s jitter 500ms",
+                         "here a delay has no jitter");
+    expect_fault_refused("on sink.work.begin do reset 0.5", "say it without a part");
     expect_fault_refused("on Delete* do kill instance=QUERN0002", "no such instance");
 }
 
