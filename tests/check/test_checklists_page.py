@@ -16,6 +16,8 @@ FIRST = {
     "ONCE": ["std.duplicate-producer", "std.duplicate-two-workers", "std.delete-lost"],
     "DLQ-EXACT": ["poison.reaches-dlq-exactly"],
     "BOUNDED": ["backpressure.bounded-inflight"],
+    "BACKOFF": ["error.backoff-on-throttle", "error.backoff-on-5xx"],
+    "NO-GAP-ACK": ["fifo.contiguous-ack"],
 }
 HEAD = """# Three checklists
 

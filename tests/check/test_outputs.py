@@ -119,9 +119,10 @@ def test_an_item_that_was_not_seen_names_the_scenarios_that_would_show_it(tmp_pa
     answer = run("judge", "--checklist", "--html", str(page), str(TRACES / "once-broken.jsonl"))
     rows = dict(re.findall(r"^  not seen  (.*): to be seen in (.*)$", answer.stdout, re.M))
     assert rows["Load with duplicates and crashes at once has been survived"] == "chaos.soak"
-    assert rows["Polls are long, and an idle consumer costs little"].startswith("poll.false-empty, poll.idle-cost, ")
+    assert rows["Polls are long, and an idle consumer costs little"] == "poll.idle-cost, poll.long-polling-used"
     assert rows["A message is deleted only after its effect is durable"].startswith("base.ack-after-effect, ")
     assert rows["Offsets: in a FIFO group nothing is acknowledged past a gap"].endswith(" (--profile fifo)")
+    assert rows["Errors of the API are answered by waiting, longer each time"].startswith("error.backoff-on-5xx, ")
     assert answer.stdout.count("\n  not seen") == len(rows)
     assert "<td>to be seen in chaos.soak</td>" in page.read_text()
 
