@@ -68,6 +68,20 @@ static void print_judgement(FILE *file, const struct qn_history *history,
     qn_buf_done(&text);
 }
 
+static void print_exits(FILE *file, const struct qn_report_entry *entry)
+{
+    struct qn_buf text;
+    struct qn_buf clean;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_buf_init(&clean, SIZE_MAX / 2);
+    qn_report_exits(entry, "  ", &text);
+    qn_report_clean(&clean, qn_buf_str(&text));
+    (void)fwrite(clean.len > 0 ? clean.ptr : "", 1, clean.len, file);
+    qn_buf_done(&clean);
+    qn_buf_done(&text);
+}
+
 static int exit_code(const struct qn_report *report)
 {
     size_t counts[QN_OUTCOME_COUNT];
@@ -189,6 +203,7 @@ static bool judge_trace(struct judging *judging, const char *path, struct qn_err
         (void)fprintf(report->console, "%s: ", path);
     }
     print_judgement(report->console, history, &entry->result.judgement);
+    print_exits(report->console, entry);
     return true;
 }
 

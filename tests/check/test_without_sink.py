@@ -129,3 +129,28 @@ def test_counts_of_a_command_go_before_calls_that_the_sink_cannot_take(tmp_path)
     lines.add("effect.count", k="k-000", count=1)
     answer = run("judge", str(lines.end().write(tmp_path / "t.jsonl")))
     assert answer.returncode == 0 and "NO-LOSS              held" in answer.stdout, answer.stdout
+
+
+@pytest.mark.parametrize("end, declared, told", [
+    ({"exit": 0}, None, None),
+    ({"exit": 143}, None, None),
+    ({"signal": 15}, None, None),
+    ({"exit": 3}, [3], None),
+    ({"exit": 3}, None, "  #1 ended with exit code 3 after SIGTERM (--expect-exit says which are proper)\n"),
+    ({"exit": 0}, [3], "  #1 ended with exit code 0 after SIGTERM (--expect-exit says which are proper)\n"),
+    ({"signal": 9}, None, "  #1 did not end after SIGTERM, and was killed\n"),
+    ({"signal": 11}, None, "  #1 ended by signal 11 after SIGTERM\n"),
+])
+def test_an_end_that_is_not_proper_is_told_beside_the_verdict(tmp_path, end, declared, told):
+    lines = traces_made.Trace(must=["NO-LOSS"], **({"declared": {"expect_exit": declared}} if declared else {}))
+    lines.send("k-000")
+    lines.lease("k-000")
+    lines.begin("k-000")
+    lines.commit("k-000")
+    lines.delete("k-000")
+    lines.add("mark", reason="end", queue="q", visible=0, in_flight=0, delayed=0)
+    lines.proc("signal", pid=10, signal=15)
+    lines.proc("exit", pid=10, **end)
+    answer = run("judge", str(lines.write(tmp_path / "t.jsonl")))
+    assert answer.returncode == 0, answer.stdout
+    assert (told is None) == ("SIGTERM" not in answer.stdout) and (told or "") in answer.stdout, answer.stdout

@@ -225,6 +225,16 @@ static void print_overload(FILE *file, const struct qn_report_entry *entry)
     }
 }
 
+static void print_exits(FILE *file, const struct qn_report_entry *entry)
+{
+    struct qn_buf text;
+
+    qn_buf_init(&text, SIZE_MAX / 2);
+    qn_report_exits(entry, "       | ", &text);
+    print_clean(file, qn_buf_str(&text));
+    qn_buf_done(&text);
+}
+
 /* With --reuse: what was kept, and what was not. */
 static void print_process(FILE *file, const struct qn_run_process *process)
 {
@@ -269,6 +279,7 @@ static void print_entry(const struct qn_report *report, const struct qn_report_e
     print_tenants(file, entry);
     print_stuck_groups(file, entry);
     print_overload(file, entry);
+    print_exits(file, entry);
     print_log(file, qn_str_from_cstr(entry->result.log_tail));
     if (!qn_report_is_fine(judgement->outcome)) {
         print_trouble(report, entry);

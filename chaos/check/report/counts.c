@@ -17,6 +17,9 @@ void qn_report_queues(const struct qn_report_entry *entry, struct qn_report_queu
     run = json_object_get(queues->header, "run");
     queues->source = qn_str_from_cstr(json_string_value(json_object_get(run, "queue")));
     queues->self = qn_str_from_cstr(json_string_value(json_object_get(run, "self")));
+    queues->dlq = qn_str_from_cstr(json_string_value(json_object_get(run, "dlq")));
+    queues->retry = qn_str_from_cstr(
+        json_string_value(json_object_get(json_object_get(run, "declared"), "retry_queue")));
     queues->visibility_ms = json_integer_value(json_object_get(run, "visibility_ms"));
 }
 

@@ -33,6 +33,12 @@ static int64_t drawn_ms(const struct qn_picture *picture, int64_t at_ms)
     return ms;
 }
 
+bool qn_picture_is_elsewhere(const struct qn_picture *picture, const struct qn_check_event *event)
+{
+    return qn_judge_is_state(event) && !qn_str_is_none(picture->queues.source) &&
+           !qn_str_equal(event->queue, picture->queues.source);
+}
+
 double qn_picture_x(const struct qn_picture *picture, int64_t virtual_ms)
 {
     int64_t at_ms = virtual_ms < picture->from_ms ? picture->from_ms : virtual_ms;
@@ -219,6 +225,16 @@ static void append_zone(struct qn_picture *picture, int64_t from_ms, int64_t to_
     qn_fill_end(&fill, &picture->body);
 }
 
+/* A receive whose connection was ended has no answer that could be seen. */
+static bool has_failed(const struct qn_check_event *event)
+{
+    if (event->kind == QN_CHECK_FAULT) {
+        return qn_str_equal(event->code, QN_STR("reset")) ||
+               qn_str_equal(event->code, QN_STR("close"));
+    }
+    return event->kind == QN_CHECK_API_OUT && !qn_str_equal(event->code, QN_STR("OK"));
+}
+
 /* From the first receive that fails to the last one before one succeeds. */
 static void append_zones(struct qn_picture *picture, int bottom)
 {
@@ -228,17 +244,17 @@ static void append_zones(struct qn_picture *picture, int bottom)
 
     for (size_t i = 0; i < picture->end; i++) {
         const struct qn_check_event *event = &picture->history->events[i];
-        if (event->kind != QN_CHECK_API_OUT || qn_picture_instance(event->instance) == 0 ||
+        if (qn_picture_instance(event->instance) == 0 ||
             !qn_str_equal(event->action, QN_STR("ReceiveMessage"))) {
             continue;
         }
-        if (qn_str_equal(event->code, QN_STR("OK"))) {
-            append_zone(picture, from_ms, to_ms, failed, bottom);
-            failed = 0;
-        } else {
+        if (has_failed(event)) {
             from_ms = failed == 0 ? event->vt : from_ms;
             to_ms = event->vt;
             failed++;
+        } else if (event->kind == QN_CHECK_API_OUT) {
+            append_zone(picture, from_ms, to_ms, failed, bottom);
+            failed = 0;
         }
     }
     append_zone(picture, from_ms, to_ms, failed, bottom);
@@ -409,6 +425,7 @@ void qn_picture_append(const struct qn_report_entry *entry, struct qn_buf *buf)
     if (picture.history->count == 0) {
         return;
     }
+    qn_report_queues(entry, &picture.queues);
     qn_table_init(&picture.rows, sizeof(struct qn_picture_row));
     qn_buf_init(&picture.body, SIZE_MAX / 2);
     picture.y = 4;
@@ -428,4 +445,5 @@ void qn_picture_append(const struct qn_report_entry *entry, struct qn_buf *buf)
     qn_buf_done(&lanes);
     qn_buf_done(&picture.body);
     qn_table_done(&picture.rows);
+    qn_report_queues_done(&picture.queues);
 }

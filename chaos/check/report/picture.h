@@ -29,6 +29,7 @@ struct qn_picture_row {
 struct qn_picture {
     const struct qn_history *history;
     const struct qn_judgement *judgement;
+    struct qn_report_queues queues;
     size_t end; /* events up to the mark of the end */
     int64_t from_ms, to_ms;
     int64_t wall_from_ms;
@@ -48,6 +49,8 @@ struct qn_picture {
 void qn_picture_append(const struct qn_report_entry *entry, struct qn_buf *buf);
 
 /* For the lanes. */
+/* Of a message in another queue than the source: what the consumer publishes, or puts aside. */
+bool qn_picture_is_elsewhere(const struct qn_picture *picture, const struct qn_check_event *event);
 double qn_picture_x(const struct qn_picture *picture, int64_t virtual_ms);
 /* False once there are too many. */
 bool qn_picture_has_room(struct qn_picture *picture);

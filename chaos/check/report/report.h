@@ -129,10 +129,13 @@ void qn_report_tenants(const struct qn_report_entry *entry, struct qn_tenants *t
 struct qn_report_queues {
     json_t *header; /* the texts are in it */
     struct qn_str source, self;
-    int64_t visibility_ms; /* of the source queue; 0: not told */
+    struct qn_str dlq, retry; /* where the consumer may put a copy aside; none without one */
+    int64_t visibility_ms;    /* of the source queue; 0: not told */
 };
 void qn_report_queues(const struct qn_report_entry *entry, struct qn_report_queues *queues);
 void qn_report_queues_done(struct qn_report_queues *queues);
+/* A line for each instance that SIGTERM did not bring to a proper end, as declared. */
+void qn_report_exits(const struct qn_report_entry *entry, const char *indent, struct qn_buf *buf);
 struct qn_counts {
     int64_t sent, deleted, applied; /* messages, messages, effects */
     bool sees_effects;              /* else applied says nothing */

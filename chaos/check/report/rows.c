@@ -139,6 +139,22 @@ static void mark(struct drawing *drawing, const char *shape, const struct qn_che
     qn_picture_mark(drawing->picture, &drawing->marks, shape, event, drawing->picture->y + y);
 }
 
+/* Who does not call the sink shows no effect that a delete could have come before. */
+static bool is_early(const struct drawing *drawing)
+{
+    return !drawing->has_effect && drawing->picture->judgement->level >= QN_LEVEL_SINK;
+}
+
+/* A copy that the consumer puts aside is its record of the message. */
+static bool is_put_aside(const struct qn_picture *picture, const struct qn_check_event *event)
+{
+    const struct qn_report_queues *queues = &picture->queues;
+
+    return event->kind == QN_CHECK_MSG_SEND && !qn_str_equal(event->instance, queues->self) &&
+           ((queues->dlq.len > 0 && qn_str_equal(event->queue, queues->dlq)) ||
+            (queues->retry.len > 0 && qn_str_equal(event->queue, queues->retry)));
+}
+
 static void draw_lease_event(struct drawing *drawing, const struct qn_check_event *event)
 {
     const int middle = LEASE_Y + LEASE_HEIGHT / 2;
@@ -165,7 +181,7 @@ static void draw_lease_event(struct drawing *drawing, const struct qn_check_even
         break;
     case QN_CHECK_MSG_DELETE:
         close_lease(drawing, event->vt, "deleted");
-        mark(drawing, drawing->has_effect ? "delete" : "early", event, middle);
+        mark(drawing, is_early(drawing) ? "early" : "delete", event, middle);
         drawing->end_ms = event->vt;
         break;
     case QN_CHECK_MSG_DLQ:
@@ -182,6 +198,13 @@ static void draw_event(struct drawing *drawing, const struct qn_check_event *eve
 {
     const int middle = WORK_Y + WORK_HEIGHT / 2;
 
+    if (qn_picture_is_elsewhere(drawing->picture, event)) {
+        if (is_put_aside(drawing->picture, event)) {
+            mark(drawing, "reject", event, middle);
+            drawing->has_effect = true;
+        }
+        return;
+    }
     switch (event->kind) {
     case QN_CHECK_MSG_SEND:
         append_delayed(drawing, event);
@@ -199,11 +222,14 @@ static void draw_event(struct drawing *drawing, const struct qn_check_event *eve
         mark(drawing, "abort", event, middle);
         break;
     case QN_CHECK_FAULT:
-        if (qn_str_starts_with(event->detail->reason, QN_STR("fake-success"))) {
+        if (qn_str_starts_with(event->detail->reason, QN_STR("fake-success")) &&
+            (qn_str_is_none(event->action) ||
+             qn_str_starts_with(event->action, QN_STR("DeleteMessage")))) {
             mark(drawing, "unmade", event, LEASE_Y + LEASE_HEIGHT / 2);
         }
         break;
     case QN_CHECK_REJECT:
+    case QN_CHECK_RECONCILE:
         mark(drawing, "reject", event, middle);
         drawing->has_effect = true;
         break;

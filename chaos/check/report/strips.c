@@ -71,7 +71,8 @@ static void count_message(struct qn_picture *picture, struct figures *figures,
         row->is_done = true;
         break;
     case QN_CHECK_MSG_SEND:
-        figures->now[BACKLOG]++;
+        figures->now[BACKLOG]++; /* by a redrive it may be a message that was done */
+        row->is_done = false;
         return;
     case QN_CHECK_MSG_DUPCOPY:
         row->is_done = false;
@@ -115,7 +116,8 @@ static void count_event(struct qn_picture *picture, struct figures *figures,
         for (size_t i = 0; i < POLLERS_MAX; i++) {
             figures->now[POLLS + i] = 0; /* whoever waited was cut off */
         }
-    } else if (!event->undone && !qn_str_is_none(event->k) && event->k.len > 0) {
+    } else if (!event->undone && !qn_str_is_none(event->k) && event->k.len > 0 &&
+               !qn_picture_is_elsewhere(picture, event)) {
         count_message(picture, figures, event);
     }
 }
@@ -134,17 +136,13 @@ static void look_at_oldest(struct qn_picture *picture, struct figures *figures, 
     figures->now[OLDEST] = row != NULL && !row->is_done ? (now_ms - row->sent_ms) / 1000 : 0;
 }
 
-/* What the consumer may hold, as the run was judged by; 0: nobody said or saw. */
+/* What the consumer may hold, declared or learned; 0: nobody said or saw. */
 static int64_t limit_of(const struct qn_picture *picture)
 {
-    struct qn_str line = picture->history->header;
-    json_t *header =
-        qn_str_is_none(line) ? NULL : json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, NULL);
-    const json_t *run = json_object_get(header, "run");
+    const json_t *run = json_object_get(picture->queues.header, "run");
     int64_t concurrency = json_integer_value(json_object_get(run, "concurrency"));
     int64_t prefetch = json_integer_value(json_object_get(run, "prefetch"));
 
-    json_decref(header);
     return concurrency > 0 ? concurrency + prefetch : 0;
 }
 
