@@ -176,4 +176,4 @@ def test_nothing_is_held_against_a_right_consumer(reference, measured, cut):
 
 
 def test_each_must_scenario_catches_something(measured):
-    assert not WHOLE or matrix.idle_scenarios(measured) == []
+    assert matrix.idle_scenarios(measured) == []
