@@ -42,7 +42,8 @@ def handle(event, headers):
         elif word == "hang" and first:
             time.sleep(600)
         elif word == "slow":
-            time.sleep(order["s"])
+            again = int(record["attributes"]["ApproximateReceiveCount"]) - 1
+            time.sleep(order["s"] + order.get("longer_again", 0) * again)
         elif word == "answer":
             return order["text"].encode()
         elif word == "twice":
