@@ -214,7 +214,7 @@ class Files(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Gone(http.server.BaseHTTPRequestHandler):
+class Gone(Files):
     """A service that is in trouble: it knows nothing, and whether it does what it is told nobody can say."""
 
     def do_POST(self):
@@ -223,14 +223,6 @@ class Gone(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.reply(503)
-
-    def reply(self, status):
-        self.send_response(status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
 
 
 def test_a_payment_that_nobody_knows_of_is_written_down_before_its_message_goes(tmp_path):

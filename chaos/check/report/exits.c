@@ -3,7 +3,6 @@
 #include "chaos/check/report/report.h"
 
 #include <signal.h>
-#include <string.h>
 
 enum { USUAL = 128 + SIGTERM, ASKED_MAX = 64 };
 
@@ -53,15 +52,9 @@ static void add(struct asked *asked, struct qn_str instance)
 
 static void append_exit(const struct qn_check_event *event, const char *indent, struct qn_buf *buf)
 {
-    struct qn_str name = event->instance;
+    char room[24];
 
-    if (qn_str_starts_with(name, QN_STR("QUERN"))) {
-        name = qn_str_from(name, strlen("QUERN"));
-        while (name.len > 1 && name.ptr[0] == '0') {
-            name = qn_str_from(name, 1);
-        }
-    }
-    qn_buf_append_format(buf, "%s#%.*s ", indent, QN_STR_ARG(name));
+    qn_buf_append_format(buf, "%s%s ", indent, qn_report_instance_name(event->instance, room));
     if (event->detail->signal == SIGKILL) {
         qn_buf_append_literal(buf, "did not end after SIGTERM, and was killed\n");
     } else if (event->detail->signal > 0) {

@@ -224,6 +224,8 @@ void qn_report_refusal(const struct qn_refusal *refusal, struct qn_buf *buf);
 void qn_report_log_tail(const struct qn_report_entry *entry, struct qn_buf *buf);
 
 /* witness.c */
+/* "#1" of QUERN0001, in the room. */
+const char *qn_report_instance_name(struct qn_str instance, char room[24]);
 /* One event as a sentence, without its number. */
 void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf);
 /* The story of a broken invariant: the events of the messages that its witnesses are about, and

@@ -4,7 +4,7 @@
 /* A long story is told by its beginning and its end. */
 enum { LINES_MAX = 16, LINES_AT_END = 8, NAMES_MAX = 2 };
 
-static const char *short_name(struct qn_str instance, char room[24])
+const char *qn_report_instance_name(struct qn_str instance, char room[24])
 {
     struct qn_str number = instance;
     int64_t n;
@@ -147,7 +147,7 @@ static struct qn_str rule_of(const struct qn_check_event *event)
 void qn_report_describe(const struct qn_check_event *event, struct qn_buf *buf)
 {
     char room[24];
-    const char *who = short_name(event->instance, room);
+    const char *who = qn_report_instance_name(event->instance, room);
 
     switch (event->kind) {
     case QN_CHECK_WORK_BEGIN:
